@@ -1,0 +1,86 @@
+# Every target sets up what it needs: Python >= 3.11, make and a C++20 compiler are enough.
+#
+#   make demo       train on bundled data and show what came out
+#   make test       the whole suite
+#   make lint types layers    ruff; mypy --strict; the import rules
+#   make dist       sdist and wheel; the wheel is installed and used in a clean environment
+#   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
+#   make bench      seconds and errors against the peers; ARGS="..." are passed on
+#   make clean      remove everything the other targets made
+
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+SANITIZED := .venv-sanitize
+CLEAN := build/clean-venv
+PIP := -m pip --disable-pip-version-check install --quiet
+
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
+
+.PHONY: demo test lint types layers dist sanitize bench clean
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/.installed
+	$(PY) -m localsvm demo
+
+test: $(VENV)/.installed
+	$(PY) -m pytest $(ARGS)
+
+lint: $(VENV)/.installed
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: $(VENV)/.installed
+	$(PY) -m mypy --strict
+
+layers: $(VENV)/.installed
+	$(VENV)/bin/lint-imports
+
+bench: $(VENV)/.installed
+	$(PY) benchmarks/cell.py $(ARGS)
+
+dist: $(VENV)/.installed
+	rm -rf dist $(CLEAN)
+	$(PY) -m build --outdir dist .
+	$(PYTHON) -m venv $(CLEAN)
+	$(CLEAN)/bin/python $(PIP) dist/*.whl
+	$(CLEAN)/bin/python -I .ci/smoke.py
+
+# The interpreter is not instrumented: the sanitizer's runtime has to come first, and libstdc++ with
+# it, or the runtime cannot see exceptions. Python itself leaks at exit, so leaks are not reported.
+sanitize: export ASAN_OPTIONS := detect_leaks=0
+sanitize: export UBSAN_OPTIONS := print_stacktrace=1
+sanitize: $(SANITIZED)/.installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  $(SANITIZED)/bin/python -m pytest -p no:cacheprovider $(wildcard tests/native tests/cell) $(ARGS)
+
+clean:
+	rm -rf $(VENV) $(SANITIZED) build dist .mypy_cache .pytest_cache .ruff_cache \
+	  .import_linter_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Python changes are live in the environments below; a change to what is compiled installs again, and
+# build/ keeps the objects that did not change.
+$(VENV)/.installed: $(VENV)/.build-tools $(BUILD_INPUTS)
+	@echo "Building localsvm and installing it with its tools into $(VENV) ..."
+	$(PY) $(PIP) --no-build-isolation -C build-dir=build/release -e '.[dev]'
+	@touch $@
+
+$(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
+	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
+	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
+	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	@touch $@
+
+# Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none.
+%/.build-tools: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+	  f"localsvm needs Python 3.11 or newer; $(PYTHON) is {sys.version.split()[0]}. Try make PYTHON=python3.12.")'
+	$(PYTHON) -m venv $*
+	$*/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	  > $*/build-requires.txt
+	$*/bin/python $(PIP) -r $*/build-requires.txt
+	$*/bin/python -c 'import scikit_build_core.build as b; print(*b.get_requires_for_build_editable(), sep="\n")' \
+	  > $*/build-requires.txt
+	$*/bin/python $(PIP) -r $*/build-requires.txt
+	@touch $@

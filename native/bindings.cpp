@@ -1,0 +1,168 @@
+// The Python face of the native core.  Shapes and types are checked here, once; the rest of native/ trusts them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "cell.h"
+#include "ops.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace localsvm;
+
+namespace {
+
+using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+constexpr int kMaxRows = 1 << 20;  // of one cell; the solver keeps an index inside a float's bits
+
+struct CancelToken {
+  std::atomic<bool> flag{false};
+};
+
+Kernel kernel_of(const std::string& name) {
+  if (name == "gauss") return Kernel::gauss;
+  if (name == "laplace") return Kernel::laplace;
+  throw std::invalid_argument("kernel must be 'gauss' or 'laplace', got '" + name + "'");
+}
+
+void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// Hands a vector's memory to NumPy.
+template <typename T>
+auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  nb::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(data, shape, capsule);
+}
+
+std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel) {
+  const size_t n = X.shape(0), d = X.shape(1);
+  require(n >= 1 && n <= kMaxRows, "a cell needs between 1 and 2**20 rows");
+  require(d >= 1, "a cell needs at least one feature");
+  require(!fold_ends.empty() && fold_ends.back() == static_cast<int>(n), "the last fold must end at the last row");
+  for (size_t l = 0; l < fold_ends.size(); ++l)
+    require(fold_ends[l] >= (l == 0 ? 0 : fold_ends[l - 1]), "fold ends must not decrease");
+  const Kernel kind = kernel_of(kernel);
+  nb::gil_scoped_release unlocked;
+  return std::make_unique<Cell>(X.data(), static_cast<int>(n), static_cast<int>(d), fold_ends, kind);
+}
+
+int add_problem(Cell& cell, Vector target, Vector lo, Vector hi, float clip) {
+  const auto n = static_cast<size_t>(cell.n());
+  require(target.shape(0) == n && lo.shape(0) == n && hi.shape(0) == n, "a problem needs one entry per row");
+  for (size_t i = 0; i < n; ++i) require(lo.data()[i] <= 0 && hi.data()[i] >= 0, "every box must contain 0");
+  require(clip > 0, "the clipping bound must be positive");
+  return cell.add_problem(target.data(), lo.data(), hi.data(), clip);
+}
+
+void set_width(Cell& cell, float width) {
+  require(width > 0, "the width must be positive");
+  nb::gil_scoped_release unlocked;
+  cell.set_width(width);
+}
+
+nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<double>& lambdas, double total_weight,
+                     double tolerance, int64_t max_steps, const CancelToken* token) {
+  require(problem >= 0 && problem < cell.n_problems(), "no such problem");
+  require(fold >= -1 && fold < cell.n_folds(), "no such fold");
+  require(total_weight > 0 && tolerance > 0 && max_steps >= 0, "weights and tolerance must be positive");
+  for (size_t q = 0; q < lambdas.size(); ++q)
+    require(lambdas[q] > 0 && (q == 0 || lambdas[q] <= lambdas[q - 1]), "lambdas must be positive and descend");
+  PathResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = cell.solve_path(problem, fold, lambdas, total_weight,
+                             {tolerance, max_steps, token ? &token->flag : nullptr});
+  }
+  const size_t n_lambdas = lambdas.size(), n = cell.n();
+  const size_t n_left_out = fold < 0 ? 0 : cell.fold_range(fold).size();
+  result.gap.resize(n_lambdas);
+  result.status.resize(n_lambdas, static_cast<int8_t>(Status::cancelled));
+  result.steps.resize(n_lambdas);
+  return nb::make_tuple(to_numpy(std::move(result.beta), {n_lambdas, n}),
+                        to_numpy(std::move(result.values), {n_lambdas, n_left_out}),
+                        to_numpy(std::move(result.gap), {n_lambdas}), to_numpy(std::move(result.status), {n_lambdas}),
+                        to_numpy(std::move(result.steps), {n_lambdas}));
+}
+
+template <typename RowOf>
+auto copy_rows(const Cell& cell, RowOf row_of) {
+  const size_t n = cell.n();
+  std::vector<float> values(n * n);
+  for (size_t i = 0; i < n; ++i) std::copy(row_of(static_cast<int>(i)), row_of(static_cast<int>(i)) + n, values.data() + i * n);
+  return to_numpy(std::move(values), {n, n});
+}
+
+auto kernel_values(const std::string& kernel, float width, Vector squared_distances) {
+  const size_t n = squared_distances.shape(0);
+  Aligned<float> padded_values(padded(n));
+  std::copy(squared_distances.data(), squared_distances.data() + n, padded_values.data());
+  ops().kernel_values(kernel_of(kernel), width, padded_values.data(), padded_values.data(), padded(n));
+  return to_numpy(std::vector<float>(padded_values.data(), padded_values.data() + n), {n});
+}
+
+// f(x_p) = sum_s coef_s k(x_p, s) for points (m, d), support vectors (s, d), coefficients (outputs, s).
+auto evaluate(Matrix points, Matrix support_vectors, Matrix coefficients, const std::string& kernel, float width) {
+  const size_t m = points.shape(0), d = points.shape(1), s = support_vectors.shape(0);
+  const size_t outputs = coefficients.shape(0);
+  require(support_vectors.shape(1) == d, "points and support vectors need the same number of features");
+  require(coefficients.shape(1) == s, "one coefficient per support vector");
+  require(width > 0, "the width must be positive");
+  const Kernel kind = kernel_of(kernel);
+  std::vector<float> f(m * outputs);
+  {
+    nb::gil_scoped_release unlocked;
+    evaluate_cell(kind, width, points.data(), static_cast<int>(m), static_cast<int>(d), support_vectors.data(),
+                  static_cast<int>(s), coefficients.data(), static_cast<int>(outputs), f.data());
+  }
+  return to_numpy(std::move(f), {m, outputs});
+}
+
+std::vector<std::string> level_names() {
+  std::vector<std::string> names;
+  for (const char* const* name = available_levels(); *name; ++name) names.emplace_back(*name);
+  return names;
+}
+
+void choose_level(const std::string& name) {
+  if (!set_simd_level(name.c_str())) throw std::invalid_argument("this machine has no SIMD level '" + name + "'");
+}
+
+}  // namespace
+
+NB_MODULE(_native, m) {
+  m.doc() = "The native core of localsvm: distances, kernels, the box-constrained solver, evaluation.";
+
+  nb::class_<CancelToken>(m, "CancelToken", "A flag that stops native work from another thread.")
+      .def(nb::init<>())
+      .def("cancel", [](CancelToken& token) { token.flag = true; })
+      .def_prop_ro("cancelled", [](const CancelToken& token) { return token.flag.load(); });
+
+  nb::class_<Cell>(m, "Cell", "Distances, kernel matrix and lambda paths of one cell.")
+      .def(nb::new_(&make_cell), "X"_a, "fold_ends"_a, "kernel"_a)
+      .def("add_problem", &add_problem, "target"_a, "lo"_a, "hi"_a, "clip"_a)
+      .def("set_width", &set_width, "width"_a)
+      .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
+           "max_steps"_a, "token"_a.none() = nb::none())
+      .def("distances", [](const Cell& cell) { return copy_rows(cell, [&](int i) { return cell.distance_row(i); }); })
+      .def("kernel_matrix",
+           [](const Cell& cell) { return copy_rows(cell, [&](int i) { return cell.kernel_row(i); }); });
+
+  m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "squared_distances"_a);
+  m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);
+  m.def("simd_level", [] { return std::string(simd_level()); });
+  m.def("available_simd_levels", &level_names);
+  m.def("set_simd_level", &choose_level, "name"_a);
+}

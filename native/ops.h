@@ -1,0 +1,81 @@
+// The hot loops, one table of functions per SIMD level.
+//
+// Arrays are float32 unless said otherwise.  Matrices are row-major with a leading dimension `ld` that is a multiple
+// of kPad, rows start on 64-byte boundaries, and the padding of a row holds finite numbers, so that loops run over
+// whole vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace localsvm {
+
+constexpr int kPad = 16;            // floats; a multiple of every level's vector width
+constexpr int kMaxLanes = 16;       // of the widest level
+constexpr int kNeighbours = 16;     // candidate partners kept per sample
+constexpr int kRecent = 8;          // coordinates moved last, candidates too
+constexpr int kCandidates = 32;     // room for both, whole vectors
+
+enum class Kernel : int { gauss = 0, laplace = 1 };
+
+// beta_i += di, beta_j += dj (i == j: only di counts).
+struct Step {
+  int i = 0, j = 0;
+  float di = 0, dj = 0;
+};
+
+// Half-open ranges of rows.  Except in `dot` both ends are multiples of kPad.
+struct Range {
+  int begin = 0, end = 0;
+  int size() const { return end - begin; }
+  Range padded() const { return {begin / kPad * kPad, (end + kPad - 1) / kPad * kPad}; }
+};
+
+struct Ops {
+  const char* name;
+
+  // out[i*ld + j] = ||x_i - x_j||^2 for i in rows, all j; XT is feature-major, XT[k*ld + j].
+  void (*squared_distances)(const float* XT, int n_features, size_t ld, Range rows, float* out);
+
+  // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (-1: none).
+  void (*neighbours)(const float* distances, int n, int i, int32_t* out);
+
+  // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
+  void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
+
+  // sum_{j in range} a_j b_j, accumulated in double every 128 terms.
+  double (*dot)(const float* a, const float* b, Range range);
+
+  // r -= di K_i + dj K_j on the range; keys[lane] = max over the lane of (|clip(r, l, u)| with its low `index_bits`
+  // bits replaced by the index).  Non-negative floats order as integers, so a larger key is a larger possible step.
+  void (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
+                          float dj, Range range, int index_bits, int32_t* keys);
+
+  // sum over the range of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
+  // of a box-constrained dual in units of the box (see solver.h).
+  double (*gap)(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
+                Range range);
+
+  // The best joint step of i with one of `count` candidates (arrays have kCandidates entries, those past count have empty boxes): maximise
+  // di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes [l, u].  Returns twice the gain, 0 if there is none.
+  float (*best_partner)(float ri, float li, float ui, const float* rj, const float* k, const float* lj,
+                        const float* uj, int count, int* chosen, float* di, float* dj);
+
+  // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
+  void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);
+
+  // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for the points p in rows.  ST is feature-major, ST[k*ld + s];
+  // coefficients of padded support vectors are zero.
+  void (*evaluate)(Kernel kernel, float width, const float* points, Range rows, int n_features, const float* ST,
+                   size_t ld, const float* coef, int n_outputs, float* f);
+};
+
+// The table of the chosen level; the choice is made once, at load time.
+const Ops& ops();
+const char* simd_level();
+// Levels this machine can run, best first; nullptr-terminated.
+const char* const* available_levels();
+// Chooses a level by name; false if it is unknown or the machine does not have it.
+bool set_simd_level(const char* name);
+
+}  // namespace localsvm

@@ -1,0 +1,114 @@
+// One vector type per SIMD level.
+//
+// Included only by ops_level.cpp, which is compiled once per level with that level's compiler flags.  Everything
+// here is `static inline` inside the level's own namespace, so that no function compiled for AVX-512 can be chosen
+// by the linker for a baseline caller.  For the same reason the standard library stays out of this file.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+namespace localsvm::LOCALSVM_LEVEL {
+
+#if defined(__AVX512F__)
+constexpr int W = 16;
+#elif defined(__AVX2__)
+constexpr int W = 8;
+#else
+constexpr int W = 4;  // SSE2, NEON, or whatever the compiler makes of four floats
+#endif
+
+typedef float vf __attribute__((vector_size(4 * W), may_alias));
+typedef int32_t vi __attribute__((vector_size(4 * W), may_alias));
+typedef double vd __attribute__((vector_size(8 * W), may_alias));
+typedef float vf_unaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef int32_t vi_unaligned __attribute__((vector_size(4 * W), aligned(4), may_alias));
+typedef double vd_unaligned __attribute__((vector_size(8 * W), aligned(8), may_alias));
+
+static inline vf load(const float* p) { return *reinterpret_cast<const vf_unaligned*>(p); }
+static inline void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
+static inline void store(int32_t* p, vi v) { *reinterpret_cast<vi_unaligned*>(p) = v; }
+static inline vd load(const double* p) { return *reinterpret_cast<const vd_unaligned*>(p); }
+static inline void store(double* p, vd v) { *reinterpret_cast<vd_unaligned*>(p) = v; }
+static inline vf splat(float x) { return x - vf{}; }
+static inline vi splat(int32_t x) { return x - vi{}; }
+static inline vd widen(vf v) { return __builtin_convertvector(v, vd); }
+
+static inline vi lanes() {
+  vi v;
+  for (int i = 0; i < W; ++i) v[i] = i;
+  return v;
+}
+
+#if defined(__AVX512F__)
+static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
+static inline vi vmax(vi a, vi b) { return (vi)_mm512_max_epi32((__m512i)a, (__m512i)b); }
+static inline vi round_to_int(vf a) { return (vi)_mm512_cvtps_epi32((__m512)a); }
+static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
+#elif defined(__AVX2__)
+static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
+static inline vi vmax(vi a, vi b) { return (vi)_mm256_max_epi32((__m256i)a, (__m256i)b); }
+static inline vi round_to_int(vf a) { return (vi)_mm256_cvtps_epi32((__m256)a); }
+static inline vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
+#elif defined(__SSE2__)
+static inline vf vmax(vf a, vf b) { return (vf)_mm_max_ps((__m128)a, (__m128)b); }
+static inline vf vmin(vf a, vf b) { return (vf)_mm_min_ps((__m128)a, (__m128)b); }
+static inline vi vmax(vi a, vi b) {
+  vi greater = a > b;
+  return (a & greater) | (b & ~greater);
+}
+static inline vi round_to_int(vf a) { return (vi)_mm_cvtps_epi32((__m128)a); }
+static inline vf vsqrt(vf a) { return (vf)_mm_sqrt_ps((__m128)a); }
+#else
+static inline vf vmax(vf a, vf b) { return a > b ? a : b; }
+static inline vf vmin(vf a, vf b) { return a < b ? a : b; }
+static inline vi vmax(vi a, vi b) { return a > b ? a : b; }
+static inline vi round_to_int(vf a) {
+  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa (|a| < 2^22).
+  return (vi)(a + 12582912.0f) - 0x4b400000;
+}
+static inline vf vsqrt(vf a) {
+  for (int i = 0; i < W; ++i) a[i] = sqrtf(a[i]);
+  return a;
+}
+#endif
+
+static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
+static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
+
+static inline double sum(vf v) {
+  double s = 0;
+  for (int i = 0; i < W; ++i) s += v[i];
+  return s;
+}
+
+// exp(x) for x <= 0, relative error below 2.5e-7; zero below -87, where float32 would be subnormal.
+// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2)/2, exp(r) by a polynomial of degree 6; ln 2 is split in
+// two parts so that x - n ln 2 loses nothing.
+static inline vf exp_nonpositive(vf x) {
+  const vf lowest = splat(-87.0f);
+  const vi underflow = x < lowest;
+  x = vmax(x, lowest);
+  const vi n = round_to_int(x * 1.44269504088896341f);
+  const vf nf = __builtin_convertvector(n, vf);
+  vf r = x - nf * 0.693359375f;
+  r = r - nf * -2.12194440e-4f;
+  vf p = splat(1.9875691500e-4f);
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * (r * r) + r + 1.0f;
+  const vi scaled = (vi)(p * (vf)((n + 127) << 23));
+  return (vf)(scaled & ~underflow);
+}
+
+}  // namespace localsvm::LOCALSVM_LEVEL

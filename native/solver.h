@@ -1,0 +1,115 @@
+// The dual of a kernel machine without offset, for every loss whose dual is a box.
+//
+//   given     a kernel matrix K with k_ii = 1, targets t, boxes [lo_i, hi_i] that contain 0
+//   maximise  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
+//   result    beta, r = t - K beta, and a certificate
+//
+// A loss is its box: hinge has t = y and beta_i between 0 and y_i box; pinball t = y and [(tau-1) box, tau box];
+// box = w_i / (2 lam W), W the sum of the weights.  A sample that does not take part has the box [0, 0].
+//
+// Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
+// the one that could move farthest; its partner is the best of its near neighbours and of the coordinates moved last:
+// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.
+//
+// Stops when the clipped duality gap in risk units,
+//   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
+//     = sum_i [ max(lo_i rc_i, hi_i rc_i) - beta_i r_i ] / (scale W),     rc_i = t_i - clip(f(x_i)),
+// is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
+//
+// Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has
+// moved since is added to it in one sweep (`settle`), at every new lambda and before a long solve is declared
+// converged, so rounding does not pile up over a path.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "aligned.h"
+#include "ops.h"
+
+namespace localsvm {
+
+enum class Status : int8_t { converged = 0, max_steps = 1, precision = 2, cancelled = 3 };
+
+struct Certificate {
+  double gap = 0;  // in risk units
+  Status status = Status::converged;
+  int64_t steps = 0;
+};
+
+struct KernelView {
+  const float* K = nullptr;  // n rows of ld
+  size_t ld = 0;
+  int n = 0;
+  const int32_t* neighbours = nullptr;       // n x kNeighbours
+  const float* neighbour_kernel = nullptr;   // n x kNeighbours
+  const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
+};
+
+// What does not change along a lambda path.
+struct Problem {
+  const float* target = nullptr;
+  const float* lo_unit = nullptr;  // box at scale 1
+  const float* hi_unit = nullptr;
+  float clip = 1;
+};
+
+struct StopRule {
+  double tolerance = 1e-3;
+  int64_t max_steps = 0;
+  const std::atomic<bool>* cancelled = nullptr;
+};
+
+class BoxSolver {
+ public:
+  // `left_out` are the rows that do not take part (the validation fold; may be empty).
+  BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight);
+
+  // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, e_j the end of
+  // the unit box on the side of the target: at strong regularisation nearly every coefficient sits there.
+  void start(double scale, const double* bound_sums);
+
+  // Moves on to a larger scale.  Growing boxes keep beta feasible; coefficients at a bound move along with it.
+  void rescale(double scale);
+
+  Certificate solve(const StopRule& stop);
+
+  void coefficients(float* beta) const;
+  // Decision values of the rows left out.
+  void left_out_values(float* values);
+
+ private:
+  enum class At : int8_t { inside, lo, hi };
+
+  void set_boxes();
+  At where(int i) const;
+  double ideal(int i, At at) const;
+  bool takes_part(int i) const { return i < left_out_.begin || i >= left_out_.end; }
+  double gap() const;
+  bool choose_step(const int32_t* keys, Step& step);
+  void move(int i, float& delta);
+  void collect_moved();  // since base_r was right: rows of K and their coefficients
+  void settle();
+  void refresh();
+
+  const KernelView kernel_;
+  const Problem problem_;
+  const Ops& ops_;
+  // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
+  // box [0, 0] and are never chosen; their r is not used.
+  std::vector<Range> sweeps_;
+  Range left_out_;
+  double total_weight_, scale_ = 0;
+  int index_bits_;
+
+  Aligned<float> r_, beta_, lo_, hi_, l_, u_;
+  Aligned<double> base_r_, base_;
+  std::vector<At> base_at_;
+  std::vector<const float*> rows_;
+  std::vector<float> row_coefs_;
+  int nobody_;  // the index of a row that does not exist, with the box [0, 0]
+  int recent_[kRecent];
+};
+
+}  // namespace localsvm

@@ -1,0 +1,61 @@
+"""The native core of localsvm: distances, kernels, the box-constrained solver, evaluation."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+class CancelToken:
+    """A flag that stops native work from another thread."""
+
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+    @property
+    def cancelled(self) -> bool: ...
+
+class Cell:
+    """Distances, kernel matrix and lambda paths of one cell."""
+
+    def __init__(
+        self, X: NDArray[np.float32], fold_ends: Sequence[int], kernel: str
+    ) -> None: ...
+    def add_problem(
+        self,
+        target: NDArray[np.float32],
+        lo: NDArray[np.float32],
+        hi: NDArray[np.float32],
+        clip: float,
+    ) -> int: ...
+    def set_width(self, width: float) -> None: ...
+    def solve_path(
+        self,
+        problem: int,
+        fold: int,
+        lambdas: Sequence[float],
+        total_weight: float,
+        tolerance: float,
+        max_steps: int,
+        token: CancelToken | None = None,
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float64],
+        NDArray[np.int8],
+        NDArray[np.int64],
+    ]: ...
+    def distances(self) -> NDArray[np.float32]: ...
+    def kernel_matrix(self) -> NDArray[np.float32]: ...
+
+def kernel_values(
+    kernel: str, width: float, squared_distances: NDArray[np.float32]
+) -> NDArray[np.float32]: ...
+def evaluate(
+    points: NDArray[np.float32],
+    support_vectors: NDArray[np.float32],
+    coefficients: NDArray[np.float32],
+    kernel: str,
+    width: float,
+) -> NDArray[np.float32]: ...
+def simd_level() -> str: ...
+def available_simd_levels() -> list[str]: ...
+def set_simd_level(name: str) -> None: ...

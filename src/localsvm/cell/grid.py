@@ -1,0 +1,151 @@
+"""The grid of widths and lams of a cell: endpoints that scale with fold size, radius and dimension (App.).
+
+Enters: size of a training fold, radius of the cell, number of features. Leaves: descending widths and lams.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.errors import InvalidParameter
+
+_RULES = ("default", "liquidsvm", "paper")
+
+# Smallest and largest multiple, by number of steps, as liquidSVM widens its grids with their size.
+_SMALLEST_WIDTH = {10: 0.2, 15: 0.1, 20: 0.05}
+_LARGEST_WIDTH = {10: 5.0, 15: 10.0, 20: 20.0}
+_SMALLEST_LAM = {10: 1e-3, 15: 1e-4, 20: 1e-5}
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Geometrically spaced candidates for the width and for lam.
+
+    Parameters
+    ----------
+    n_widths, n_lams : int, default=10
+        Number of candidates.
+    width : (float, float), optional
+        Smallest and largest width as multiples of the rule's unit. The default depends on the rule.
+    lam : (float, float), optional
+        Smallest and largest lam; the smallest (with rule "paper": both) is divided by the number of training
+        samples of a fold.
+    widths, lams : sequence of float, optional
+        The candidates themselves; they replace the rule.
+    rule : {"default", "liquidsvm", "paper"}, default="default"
+        With r the radius of the cell, d the number of features, n the training samples of a fold:
+
+        - "default": widths from ``width[0] * u`` to ``width[1] * u``, u the median distance of two samples of the
+          cell; lams from ``lam[0] / n`` to ``lam[1]``;
+        - "liquidsvm": widths from ``width[0] * n**(-1/d) * r / sqrt(d)`` to ``width[1] * r / sqrt(d)``; lams as above;
+        - "paper": widths from ``width[0] * n**(-1/d) * r`` to ``width[1] * r``; lams from ``lam[0] / n`` to
+          ``lam[1] / n``.
+
+    Examples
+    --------
+    >>> from localsvm import Grid
+    >>> Grid(n_widths=3, width=(0.5, 2.0)).candidates(n_train=1600, radius=1.0, unit=2.0, n_features=4)[0]
+    array([4., 2., 1.])
+    >>> Grid(widths=[1, 2], lams=[0.1]).candidates(n_train=10, radius=1.0, unit=1.0, n_features=4)
+    (array([2., 1.]), array([0.1]))
+    """
+
+    n_widths: int = 10
+    n_lams: int = 10
+    width: tuple[float, float] | None = None
+    lam: tuple[float, float] | None = None
+    widths: tuple[float, ...] | None = None
+    lams: tuple[float, ...] | None = None
+    rule: str = "default"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be a grid."""
+        if self.rule not in _RULES:
+            raise InvalidParameter(
+                f"Grid(rule={self.rule!r}) is unknown; use one of {', '.join(map(repr, _RULES))}."
+            )
+        for name in ("n_widths", "n_lams"):
+            if int(getattr(self, name)) < 1:
+                raise InvalidParameter(f"Grid({name}={getattr(self, name)}): at least 1 is needed.")
+        for name in ("width", "lam"):
+            ends = getattr(self, name)
+            if ends is not None and not (len(ends) == 2 and 0 < ends[0] <= ends[1] < np.inf):
+                raise InvalidParameter(
+                    f"Grid({name}={ends}): give a positive smallest and largest value, like (0.2, 20)."
+                )
+        for name in ("widths", "lams"):
+            values = getattr(self, name)
+            if values is None:
+                continue
+            if len(values) == 0 or not all(0 < v < np.inf for v in values):
+                raise InvalidParameter(f"Grid({name}={values}): all values must be positive.")
+            object.__setattr__(self, name, tuple(float(v) for v in values))
+
+    @classmethod
+    def of(cls, grid: int | Grid) -> Grid:
+        """Return the grid that an estimator's `grid` parameter names."""
+        if isinstance(grid, Grid):
+            return grid
+        if isinstance(grid, (int, np.integer)) and not isinstance(grid, bool) and grid >= 1:
+            return cls(n_widths=int(grid), n_lams=int(grid))
+        raise InvalidParameter(f"grid={grid!r}: give the number of steps (10, 15, 20) or a Grid.")
+
+    @classmethod
+    def paper(cls, steps: int = 10) -> Self:
+        """Return the grid of the paper's appendix."""
+        return cls(n_widths=steps, n_lams=steps, rule="paper")
+
+    @classmethod
+    def liquidsvm(cls, steps: int = 10) -> Self:
+        """Return the grid that liquidSVM's code uses, which differs from the paper's text."""
+        return cls(n_widths=steps, n_lams=steps, rule="liquidsvm")
+
+    def with_kernel(self, kernel: str) -> Grid:
+        """Return the grid for a kernel: exp(-distance/width) needs larger widths than the Gaussian."""
+        if kernel != "laplace" or self.rule != "default" or self.width is not None:
+            return self
+        low, high = self._width_ends()
+        return replace(self, width=(2 * low, 4 * high))
+
+    def candidates(
+        self, *, n_train: float, radius: float, unit: float, n_features: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return descending widths and lams for a cell whose training folds weigh `n_train`."""
+        n = max(n_train, 1.0)
+        low, high = self._width_ends()
+        if self.rule == "default":
+            low, high = low * unit, high * unit
+        else:
+            r = radius / (np.sqrt(n_features) if self.rule == "liquidsvm" else 1.0)
+            low, high = low * n ** (-1.0 / n_features) * r, high * r
+        smallest, largest = self._lam_ends()
+        lam_ends = (smallest / n, largest / n if self.rule == "paper" else largest)
+        widths = _descending(self.widths, low, high, self.n_widths)
+        return widths, _descending(self.lams, *lam_ends, self.n_lams)
+
+    def _width_ends(self) -> tuple[float, float]:
+        if self.width is not None:
+            return self.width
+        if self.rule == "default":
+            return (0.05, 4.0)
+        return _SMALLEST_WIDTH.get(self.n_widths, 0.2), _LARGEST_WIDTH.get(self.n_widths, 5.0)
+
+    def _lam_ends(self) -> tuple[float, float]:
+        if self.lam is not None:
+            return self.lam
+        return _SMALLEST_LAM.get(self.n_lams, 1e-3), 0.01
+
+
+def _descending(
+    values: tuple[float, ...] | None, low: float, high: float, steps: int
+) -> NDArray[np.float64]:
+    if values is not None:
+        return np.sort(np.asarray(values, dtype=np.float64))[::-1]
+    high = max(high, low)
+    if steps == 1:
+        return np.array([np.sqrt(low * high)])
+    return np.asarray(high * (low / high) ** (np.arange(steps) / (steps - 1)))

@@ -1,0 +1,38 @@
+"""Selection (Alg. 1): the (width, lam) of a cell that minimises the combined validation risk.
+
+Enters: validation risks by width, lam and fold. Leaves: a `Choice`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The chosen grid point and its cross-validated risk."""
+
+    width_index: int
+    lam_index: int
+    risk: float
+
+
+def combined_risk(
+    risk: NDArray[np.float64], fold_weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Average risks (..., fold) over folds by the weight of their validation samples."""
+    return np.asarray(risk @ (fold_weight / fold_weight.sum()))
+
+
+def select(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> Choice:
+    """Choose the grid point of least risk; ties go to the lower training loss, then to the smoother function.
+
+    Widths and lams descend along the axes, so the first of equal points is the smoothest.
+    """
+    lowest = risk.min()
+    tied = np.where(risk <= lowest + 1e-12, tie_breaker, np.inf)
+    w, q = np.unravel_index(int(tied.argmin()), risk.shape)
+    return Choice(int(w), int(q), float(risk[w, q]))

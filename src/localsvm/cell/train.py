@@ -1,0 +1,326 @@
+"""Training of one cell: Algorithm 1, pure and picklable; threads, the command line and Spark all call it.
+
+Enters: a `CellTask` (the samples) and `CellSettings`. Leaves: a `TrainedCell` (a function, and how it was found).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm._native import CancelToken, Cell
+from localsvm.cell.combine import combine
+from localsvm.cell.folds import FoldedRows, make_folds
+from localsvm.cell.grid import Grid
+from localsvm.cell.path import STATUS, Cancelled, FoldPath, Map, solve_fold
+from localsvm.cell.select import Choice, combined_risk, select
+from localsvm.data.content import Rows
+from localsvm.losses import Hinge, Loss
+
+PHASES = ("kernel", "solver", "validation", "selection")
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """The samples of one cell, and its place in space."""
+
+    rows: Rows
+    radius: float
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """How to train a cell; the same for all cells of a fit."""
+
+    loss: Loss = field(default_factory=Hinge)
+    kernel: str = "gauss"
+    grid: Grid = field(default_factory=Grid)
+    n_folds: int = 5
+    refit: str = "combine"
+    search: str = "full"
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """How every solve ended, by width, lam and fold; grid points that racing skipped have gap NaN."""
+
+    gap: NDArray[np.float64]
+    status: NDArray[np.int8]
+    steps: NDArray[np.int64]
+
+    @property
+    def n_unconverged(self) -> int:
+        """Number of solves that ended above the tolerance."""
+        return int(np.isin(self.status, [STATUS.index("max_steps"), STATUS.index("precision")]).sum())
+
+
+@dataclass(frozen=True)
+class TrainedCell:
+    """A decision function as coefficients of support vectors, and the record of its selection."""
+
+    number: int
+    support_vectors: NDArray[np.float32]
+    coefficients: NDArray[np.float32]
+    constant: float
+    """Value of the function in a cell without support vectors (a cell of one class)."""
+    kernel: str
+    width: float
+    lam: float
+    radius: float
+    n_samples: int
+    total_weight: float
+    risk: float
+    widths: NDArray[np.float64]
+    lams: NDArray[np.float64]
+    risks: NDArray[np.float64]
+    """Combined validation risk by width and lam."""
+    certificates: Certificates
+    seconds: dict[str, float]
+
+    @property
+    def edge(self) -> str | None:
+        """Name the end of the grid that was chosen, if one was and the grid has a choice there."""
+        if len(self.widths) > 2 and self.width == self.widths[0]:
+            return "largest width"
+        if len(self.widths) > 2 and self.width == self.widths[-1]:
+            return "smallest width"
+        if len(self.lams) > 2 and self.lam == self.lams[0]:
+            return "largest lam"
+        if len(self.lams) > 2 and self.lam == self.lams[-1]:
+            return "smallest lam"
+        return None
+
+
+class _Stopwatch:
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+
+    def time(self, phase: str, work: Callable[[], object]) -> object:
+        begin = time.perf_counter()
+        result = work()
+        self.seconds[phase] += time.perf_counter() - begin
+        return result
+
+
+def train_cell(
+    task: CellTask,
+    settings: CellSettings,
+    token: CancelToken | None = None,
+    fold_map: Map = map,
+) -> TrainedCell:
+    """Run Algorithm 1 on one cell.
+
+    Parameters
+    ----------
+    task : CellTask
+        The samples, in canonical order.
+    settings : CellSettings
+        Loss, kernel, grid, folds.
+    token : CancelToken, optional
+        Stops the work from another thread.
+    fold_map : callable, optional
+        Replaces `map` over the folds of a width, to solve them in threads.
+
+    Returns
+    -------
+    TrainedCell
+        The combined (or retrained) decision function and the record of its selection.
+    """
+    if np.ptp(task.rows.y) == 0:
+        return _constant_cell(task, settings)
+    rows = make_folds(task.rows, settings.n_folds, stratify=True)
+    return _CellTraining(task, settings, rows, token, fold_map).run()
+
+
+def median_distance(X: NDArray[np.float32]) -> float:
+    """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
+    some = X[:: max(1, len(X) // 32)][:32].astype(np.float64)
+    squared = np.square(X[:, None, :] - some[None, :, :]).sum(axis=2) if X.size < 1 << 22 else (
+        np.stack([np.square(X - row).sum(axis=1) for row in some], axis=1)
+    )
+    positive = squared[squared > 0]
+    return float(np.sqrt(np.median(positive))) if len(positive) else 1.0
+
+
+class _CellTraining:
+    """The state of one run of Algorithm 1; `run` reads like it."""
+
+    def __init__(
+        self,
+        task: CellTask,
+        settings: CellSettings,
+        rows: FoldedRows,
+        token: CancelToken | None,
+        fold_map: Map,
+    ) -> None:
+        self.task, self.settings, self.rows = task, settings, rows
+        self.token, self.fold_map = token, fold_map
+        self.watch = _Stopwatch()
+        self.fold_weight = np.array([rows.weight[rows.fold(l)].sum() for l in range(rows.n_folds)])
+        total = float(rows.weight.sum())
+        self.widths, self.lams = settings.grid.with_kernel(settings.kernel).candidates(
+            n_train=total * (1 - 1 / rows.n_folds) if rows.n_folds > 1 else total,
+            radius=task.radius,
+            unit=median_distance(rows.X),
+            n_features=rows.X.shape[1],
+        )
+        shape = (len(self.widths), len(self.lams), rows.n_folds)
+        self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
+        self.gap = np.full(shape, np.nan)
+        self.status, self.steps = np.zeros(shape, dtype=np.int8), np.zeros(shape, dtype=np.int64)
+        self.best: tuple[float, int, NDArray[np.float32]] | None = None
+
+    def run(self) -> TrainedCell:
+        cell = self._native_cell()
+        if self.rows.n_folds == 1:  # one distinct row: nothing to validate on
+            choice = Choice(len(self.widths) // 2, len(self.lams) // 2, np.nan)
+            return self._finish(self._retrain(cell, choice), choice)
+        for w, width in enumerate(self.widths):
+            self.watch.time("kernel", lambda width=width: cell.set_width(width))
+            self._remember_best(w, self._solve_width(cell, w))
+        choice = self._select()
+        beta = self._retrain(cell, choice) if self.settings.refit == "retrain" else self._combine(choice)
+        return self._finish(beta, choice)
+
+    def _native_cell(self) -> Cell:
+        rows, settings = self.rows, self.settings
+        begin = time.perf_counter()
+        cell = Cell(rows.X, list(rows.ends), settings.kernel)
+        dual = settings.loss.dual(rows.y, rows.weight)
+        cell.add_problem(dual.target, dual.lo, dual.hi, dual.clip)
+        self.watch.seconds["kernel"] += time.perf_counter() - begin
+        return cell
+
+    def _solve_width(self, cell: Cell, w: int) -> NDArray[np.float32]:
+        """Fill in risks and certificates of one width; return the coefficients (fold, lam, sample)."""
+        n_folds, n_lams = self.rows.n_folds, len(self.lams)
+        beta = np.zeros((n_folds, n_lams, len(self.rows.y)), dtype=np.float32)
+        if self.settings.search == "full":
+            paths = self._solve_folds(cell, range(n_folds), n_lams)
+            for fold, path in enumerate(paths):
+                self._record(w, fold, path, beta)
+            return beta
+        for fold in range(n_folds):
+            alive = self._alive_lams(w, fold)
+            if alive == 0:
+                break
+            (path,) = self._solve_folds(cell, [fold], alive)
+            self._record(w, fold, path, beta)
+        return beta
+
+    def _solve_folds(self, cell: Cell, folds: Iterable[int], n_lams: int) -> Iterable[FoldPath]:
+        lams = self.lams[:n_lams]
+        return self.fold_map(
+            lambda fold: solve_fold(
+                cell, self.rows, self.settings.loss, fold, lams, self.token, time.perf_counter
+            ),
+            folds,
+        )
+
+    def _record(self, w: int, fold: int, path: FoldPath, beta: NDArray[np.float32]) -> None:
+        solved = slice(0, len(path.risk))
+        self.risk[w, solved, fold], self.loss[w, solved, fold] = path.risk, path.loss
+        self.gap[w, solved, fold], self.status[w, solved, fold] = path.gap, path.status
+        self.steps[w, solved, fold] = path.steps
+        beta[fold, solved] = path.beta
+        self.watch.seconds["solver"] += path.seconds_solver
+        self.watch.seconds["validation"] += path.seconds_validation
+
+    def _alive_lams(self, w: int, fold: int) -> int:
+        """Racing: how much of the path a fold still has to solve.
+
+        A point is out when its risk on the folds so far is two standard errors above the best point known. The path
+        ends after its last point that is not out: solutions are started from the one before.
+        """
+        if fold == 0 or self.best is None:
+            return len(self.lams)
+        seen = self.fold_weight[:fold]
+        risk = self.risk[w, :, :fold] @ (seen / seen.sum())
+        best = self.best[0]
+        error = np.sqrt(2 * max(best * (1 - best), 1e-4) / seen.sum()) if best < 1 else 0.0
+        alive = np.flatnonzero(risk <= best + 2 * error)
+        return int(alive[-1]) + 1 if len(alive) else 0
+
+    def _remember_best(self, w: int, beta: NDArray[np.float32]) -> None:
+        # Coefficients of one width only are kept: those of the best point so far.
+        lowest = float(combined_risk(self.risk[w], self.fold_weight).min())
+        loss = combined_risk(self.loss, self.fold_weight)
+        chosen = select(combined_risk(self.risk, self.fold_weight), loss)
+        if chosen.width_index == w and np.isfinite(lowest):
+            self.best = (lowest, w, beta)
+
+    def _select(self) -> Choice:
+        begin = time.perf_counter()
+        risk = combined_risk(self.risk, self.fold_weight)
+        choice = select(risk, combined_risk(self.loss, self.fold_weight))
+        self.watch.seconds["selection"] += time.perf_counter() - begin
+        return choice
+
+    def _combine(self, choice: Choice) -> NDArray[np.float32]:
+        assert self.best is not None and self.best[1] == choice.width_index
+        begin = time.perf_counter()
+        risk = self.risk[choice.width_index, choice.lam_index]
+        beta = combine(self.best[2][:, choice.lam_index], risk, self.fold_weight)
+        self.watch.seconds["selection"] += time.perf_counter() - begin
+        return beta
+
+    def _retrain(self, cell: Cell, choice: Choice) -> NDArray[np.float32]:
+        self.watch.time("kernel", lambda: cell.set_width(self.widths[choice.width_index]))
+        lams = self.lams[: choice.lam_index + 1]
+        path = solve_fold(
+            cell, self.rows, self.settings.loss, -1, lams, self.token, time.perf_counter
+        )
+        self.watch.seconds["solver"] += path.seconds_solver
+        return path.beta[-1]
+
+    def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
+        support = np.flatnonzero(beta)
+        return TrainedCell(
+            number=self.task.number,
+            support_vectors=self.rows.X[support],
+            coefficients=beta[support],
+            constant=0.0,
+            kernel=self.settings.kernel,
+            width=float(self.widths[choice.width_index]),
+            lam=float(self.lams[choice.lam_index]),
+            radius=self.task.radius,
+            n_samples=len(self.rows.y),
+            total_weight=float(self.rows.weight.sum()),
+            risk=choice.risk,
+            widths=self.widths,
+            lams=self.lams,
+            risks=combined_risk(self.risk, self.fold_weight),
+            certificates=Certificates(self.gap, self.status, self.steps),
+            seconds=self.watch.seconds,
+        )
+
+
+def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
+    rows = task.rows
+    none = np.zeros((0, 0, 0))
+    return TrainedCell(
+        number=task.number,
+        support_vectors=rows.X[:0],
+        coefficients=np.zeros(0, dtype=np.float32),
+        constant=float(rows.y[0]),
+        kernel=settings.kernel,
+        width=1.0,
+        lam=np.nan,
+        radius=task.radius,
+        n_samples=len(rows.y),
+        total_weight=float(rows.weight.sum()),
+        risk=0.0,
+        widths=np.zeros(0),
+        lams=np.zeros(0),
+        risks=np.zeros((0, 0)),
+        certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
+        seconds=dict.fromkeys(PHASES, 0.0),
+    )
+
+
+__all__ = ["Cancelled", "CellSettings", "CellTask", "Certificates", "TrainedCell", "train_cell"]

@@ -1,0 +1,10 @@
+"""What enters the flow: data sets, and samples to try things on."""
+
+from localsvm.data.samples import (
+    load_covtype_sample,
+    toy_bayes_error,
+    toy_mixture,
+    toy_posterior,
+)
+
+__all__ = ["load_covtype_sample", "toy_bayes_error", "toy_mixture", "toy_posterior"]

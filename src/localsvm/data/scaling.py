@@ -1,0 +1,120 @@
+"""Scaling of features: fitted once on the training rows, applied to every block of rows.
+
+Enters: float rows. Leaves: float32 rows on comparable scales, as the width of a Gaussian kernel needs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.errors import InvalidData, InvalidParameter
+
+METHODS = ("minmax", "standard", "quantile")
+_MAX_KNOTS = 1000
+
+
+@dataclass(frozen=True)
+class AffineScaling:
+    """Maps x to (x - shift) * factor, column by column; a constant column becomes 0."""
+
+    shift: NDArray[np.float64]
+    factor: NDArray[np.float64]
+
+    def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Scale rows."""
+        with np.errstate(over="ignore"):
+            # Halves first: the difference of two finite numbers may overflow, that of their halves cannot.
+            halves = X.astype(np.float64) / 2 - self.shift / 2
+            return (2 * self.factor * halves).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class QuantileScaling:
+    """Maps every column to its weighted ranks in [0, 1], linear between at most 1000 knots."""
+
+    knots: tuple[NDArray[np.float64], ...]
+    ranks: tuple[NDArray[np.float64], ...]
+
+    def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
+        """Scale rows."""
+        out = np.empty(X.shape, dtype=np.float32)
+        for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
+            out[:, j] = np.interp(X[:, j], knots, ranks)
+        return out
+
+
+Scaling = AffineScaling | QuantileScaling
+
+
+def fit_scaling(
+    method: str | None, X: NDArray[np.floating], weight: NDArray[np.float64]
+) -> Scaling:
+    """Fit one of `METHODS`, or the identity for None, to rows of positive weight.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.scaling import fit_scaling
+    >>> X = np.array([[0.0, 5.0], [10.0, 5.0]])
+    >>> fit_scaling("minmax", X, np.ones(2)).apply(X)
+    array([[0., 0.],
+           [1., 0.]], dtype=float32)
+    """
+    if method is None:
+        return _identity(X)
+    if method == "minmax":
+        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
+        return AffineScaling(low, _inverse(high / 2 - low / 2) / 2)
+    if method == "standard":
+        return _standard(X, weight)
+    if method == "quantile":
+        return _quantile(X, weight)
+    raise InvalidParameter(
+        f"scaling={method!r} is unknown; use one of {', '.join(map(repr, METHODS))}, 'auto' or None."
+    )
+
+
+def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore", over="ignore"):
+        inverse = 1 / spread
+    return np.where(np.isfinite(inverse), inverse, 0.0)
+
+
+def _identity(X: NDArray[np.floating]) -> AffineScaling:
+    n_features = X.shape[1]
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    worst = int(largest.argmax())
+    if 4.0 * n_features * np.square(min(largest[worst], 1e100)) > 1e37:
+        raise InvalidData(
+            f"column {worst} has values up to {largest[worst]:.3g}: their squared distances overflow single "
+            "precision. Pass scaling='minmax'."
+        )
+    return AffineScaling(np.zeros(n_features), np.ones(n_features))
+
+
+def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineScaling:
+    share = weight / weight.sum()
+    largest = np.abs(X).max(axis=0).astype(np.float64)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of values near 1e308 would overflow
+    relative = X.astype(np.float64) / unit
+    mean = share @ relative
+    spread = np.sqrt(share @ np.square(relative - mean))
+    spread[spread < 1e-12] = 0.0
+    return AffineScaling(mean * unit, _inverse(spread) / unit)
+
+
+def _quantile(X: NDArray[np.floating], weight: NDArray[np.float64]) -> QuantileScaling:
+    knots, ranks = [], []
+    for column in X.T:
+        values, inverse = np.unique(column.astype(np.float64), return_inverse=True)
+        mass = np.bincount(inverse, weights=weight)
+        middle = (np.cumsum(mass) - mass / 2) / mass.sum()
+        if len(values) > _MAX_KNOTS:
+            kept = np.unique(np.linspace(0, len(values) - 1, _MAX_KNOTS).astype(np.int64))
+            values, middle = values[kept], middle[kept]
+        knots.append(values)
+        ranks.append(middle)
+    return QuantileScaling(tuple(knots), tuple(ranks))

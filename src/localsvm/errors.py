@@ -1,0 +1,21 @@
+"""What can go wrong, as types: every message says what was wrong, the value seen, and what to do."""
+
+
+class LocalSVMError(Exception):
+    """Base of all errors that localsvm raises on purpose."""
+
+
+class InvalidData(LocalSVMError, ValueError):
+    """The data cannot be learned from or predicted for."""
+
+
+class InvalidParameter(LocalSVMError, ValueError):
+    """A parameter of an estimator, a grid or a partition has a value that makes no sense."""
+
+
+class GridEdgeWarning(UserWarning):
+    """Cross-validation chose the edge of the grid: the best value may lie outside."""
+
+
+class PrecisionWarning(UserWarning):
+    """Some solves ended before the tolerance was reached; their certificates say how far."""

@@ -1,0 +1,256 @@
+"""`LocalSVC`: classification by local support vector machines."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from localsvm.cell.grid import Grid
+from localsvm.errors import InvalidData
+from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.validation import check_choice, check_weights, class_weights
+from localsvm.losses import Hinge
+
+
+class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
+    """Support vector classification that tunes itself.
+
+    Width and regularisation are chosen by cross-validation on a grid; the solutions of the folds are combined into
+    one decision function (Alg. 1 of the paper).
+
+    Parameters
+    ----------
+    cell_size : int, default=2000
+        Largest number of samples in a cell. Not used with ``partition="none"``.
+    partition : {"none"}, default="none"
+        How the input space is cut into cells. "none" trains one machine on all samples; its memory grows with the
+        square of their number.
+    cell_radius : float, optional
+        Largest radius of a cell, for partitions by radius.
+    n_folds : int, default=5
+        Number of folds; with fewer distinct samples, every one is a fold.
+    grid : int or Grid, default=10
+        The grid of widths and lams: steps in each direction, or a `Grid`.
+    kernel : {"auto", "gauss", "laplace"}, default="auto"
+        exp(-||x-x'||^2/width^2) or exp(-||x-x'||/width); "auto" is "gauss".
+    relevance : None, default=None
+        Feature weights; not available yet.
+    search : {"full", "racing"}, default="full"
+        Solve every grid point, or leave out points that cannot win any more (two standard errors behind).
+    scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
+        Scaling of the features, part of the model; "auto" is "minmax".
+    missing : {"error"}, default="error"
+        What to do with missing values.
+    refit : {"combine", "retrain"}, default="combine"
+        Combine the solutions of the folds, weighted by their risks, or train once more on all samples.
+    max_memory : str or int, optional
+        Memory limit; not used with ``partition="none"``.
+    n_jobs : int, optional
+        Number of threads; None is all cores.
+    random_state : int, RandomState or None, default=None
+        Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
+    verbose : int, default=0
+        1 shows progress on the standard error stream.
+    checkpoint : str, optional
+        Directory for checkpoints; not available yet.
+    class_weight : dict, "balanced" or None, default=None
+        Factors on the weights of the classes.
+    multiclass : {"ovo", "ovr"}, default="ovo"
+        Reserved: two classes are supported.
+    loss : {"hinge"}, default="hinge"
+        The loss.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (2,)
+        The labels.
+    cells_ : list of dict
+        One record per cell: size, radius, width, lam, cv_risk, support_vectors.
+    n_cells_ : int
+        Number of cells.
+    timings_ : dict
+        Seconds in partition, kernel, solver, validation, selection (summed over threads) and in total.
+    model_ : LocalModel
+        The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
+    n_features_in_ : int
+        Number of features seen in fit.
+    feature_names_in_ : ndarray of str
+        Their names, if the training data has names.
+
+    Examples
+    --------
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data import toy_mixture
+    >>> X, y = toy_mixture(600, 2, random_state=0)
+    >>> clf = LocalSVC().fit(X[:300], y[:300])
+    >>> bool(clf.score(X[300:], y[300:]) > 0.8)
+    True
+    """
+
+    classes_: NDArray[Any]
+
+    def __init__(
+        self,
+        *,
+        cell_size: int = 2000,
+        partition: str = "none",
+        cell_radius: float | None = None,
+        n_folds: int = 5,
+        grid: int | Grid = 10,
+        kernel: str = "auto",
+        relevance: None = None,
+        search: str = "full",
+        scaling: str | None = "auto",
+        missing: str = "error",
+        refit: str = "combine",
+        max_memory: str | int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        checkpoint: str | None = None,
+        class_weight: Any = None,
+        multiclass: str = "ovo",
+        loss: str = "hinge",
+    ) -> None:
+        self.cell_size = cell_size
+        self.partition = partition
+        self.cell_radius = cell_radius
+        self.n_folds = n_folds
+        self.grid = grid
+        self.kernel = kernel
+        self.relevance = relevance
+        self.search = search
+        self.scaling = scaling
+        self.missing = missing
+        self.refit = refit
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
+        self.class_weight = class_weight
+        self.multiclass = multiclass
+        self.loss = loss
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what this estimator can do."""
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Fit the classifier.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Labels of two classes, of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: 0 is as if absent, an integer as if repeated.
+
+        Returns
+        -------
+        LocalSVC
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"]).predict([[0.0], [1.2]])
+        array(['a', 'b'], dtype='<U1')
+        """
+        check_choice("loss", self.loss, ("hinge",))
+        check_choice("multiclass", self.multiclass, ("ovo", "ovr"))
+        settings = self._settings(Hinge())
+        X = self._check_features(X, reset=True)
+        y = _check_labels(y, len(X))
+        weight = check_weights(sample_weight, len(X))
+        self.classes_, index = _two_classes(y, weight)
+        factors = class_weights(self.class_weight, self.classes_, index[weight > 0], weight[weight > 0])
+        target = np.where(index == 1, 1.0, -1.0)
+        self._fit_model(X, target, weight * factors[index], settings)
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision values; positive ones speak for ``classes_[1]``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Decision values.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+        >>> (clf.decision_function([[0.0], [1.2]]) > 0).tolist()
+        [False, True]
+        """
+        return self._decision_values(X)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the predicted labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+        >>> clf.predict([[0.0], [1.2]])
+        array([0, 1])
+        """
+        values = self._decision_values(X)
+        return np.asarray(self.classes_[(values >= 0).astype(np.intp)])
+
+
+def _check_labels(y: Any, n_samples: int) -> NDArray[Any]:
+    if y is None:
+        raise InvalidData("requires y to be passed, but the target y is None")
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    if len(y) != n_samples:
+        raise InvalidData(
+            f"X has {n_samples} rows but y has {len(y)} labels (inconsistent numbers of samples): "
+            "give one label per row."
+        )
+    return np.asarray(y)
+
+
+def _two_classes(
+    y: NDArray[Any], weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the sorted labels of samples with positive weight, and every sample's index into them."""
+    classes = np.unique(y[weight > 0])
+    if len(classes) == 1:
+        raise InvalidData(
+            f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart. "
+            "Give samples of two classes."
+        )
+    if len(classes) > 2:
+        raise InvalidData(
+            f"Only binary classification is supported. The type of the target is multiclass: y has "
+            f"{len(classes)} classes, {classes.tolist()[:5]}."
+        )
+    index = np.searchsorted(classes, y)
+    return classes, np.minimum(index, 1)

@@ -1,0 +1,20 @@
+"""The fitted model: scaling, and one trained function per cell.
+
+Enters: a scaling and trained cells. Leaves: a `LocalModel`, plain arrays that pickle and compare.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from localsvm.cell.train import TrainedCell
+from localsvm.data.scaling import Scaling
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """Everything prediction needs."""
+
+    n_features: int
+    scaling: Scaling
+    cells: tuple[TrainedCell, ...]

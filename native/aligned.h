@@ -19,11 +19,16 @@ inline size_t padded(size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 constexpr size_t kHugePage = 2u << 20;
 
+struct Uninitialised {};
+
 template <typename T>
 class Aligned {
  public:
   Aligned() = default;
-  explicit Aligned(size_t size) : size_(size) {
+  explicit Aligned(size_t size) : Aligned(size, Uninitialised{}) {
+    std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T));
+  }
+  Aligned(size_t size, Uninitialised) : size_(size) {
     const size_t wanted = size * sizeof(T);
     const size_t alignment = wanted >= kHugePage ? kHugePage : 64;
     const size_t bytes = (wanted + alignment - 1) / alignment * alignment;
@@ -33,7 +38,6 @@ class Aligned {
     // The solver jumps between rows: with small pages most jumps miss the TLB.
     if (alignment == kHugePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
 #endif
-    std::memset(static_cast<void*>(data_.get()), 0, bytes);
   }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cell.h"
+#include "evaluate.h"
 #include "ops.h"
 
 namespace nb = nanobind;

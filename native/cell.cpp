@@ -9,11 +9,12 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
       ld_(padded(n)),
       fold_ends_(std::move(fold_ends)),
       kernel_(kernel),
-      distances_(ld_ * n),
-      K_(ld_ * n),
+      distances_(ld_ * n, Uninitialised{}),
+      K_(ld_ * n, Uninitialised{}),
       neighbour_distances_(static_cast<size_t>(n) * kNeighbours),
       neighbour_kernel_(static_cast<size_t>(n) * kNeighbours),
-      neighbours_(static_cast<size_t>(n) * kNeighbours, -1) {
+      packed_(ld_ * n, Uninitialised{}),
+      neighbours_(static_cast<size_t>(n) * kNeighbours) {
   Aligned<float> XT(ld_ * n_features);
   for (int i = 0; i < n; ++i)
     for (int k = 0; k < n_features; ++k) XT[k * ld_ + i] = X[static_cast<size_t>(i) * n_features + k];
@@ -22,7 +23,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
     int32_t* near = neighbours_.data() + static_cast<size_t>(i) * kNeighbours;
     ops().neighbours(distance_row(i), n, i, near);
     for (int c = 0; c < kNeighbours; ++c)
-      if (near[c] >= 0) neighbour_distances_[static_cast<size_t>(i) * kNeighbours + c] = distance_row(i)[near[c]];
+      if (near[c] < n) neighbour_distances_[static_cast<size_t>(i) * kNeighbours + c] = distance_row(i)[near[c]];
   }
 }
 
@@ -46,6 +47,7 @@ void Cell::set_width(float width) {
     float* row = K_.data() + ld_ * i;
     op.kernel_values(kernel_, width, distance_row(i), row, ld_);
     // While the row is in the cache.
+    op.pack(row, packed_.data() + ld_ * i, ld_);
     for (OwnedProblem& problem : problems_)
       for (int fold = 0; fold < n_folds(); ++fold)
         problem.bound_sums[static_cast<size_t>(fold) * n_ + i] =
@@ -67,7 +69,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   PathResult result;
   result.beta.resize(n_lambdas * n_);
   result.values.resize(n_lambdas * n_left_out);
-  BoxSolver solver({K_.data(), ld_, n_, neighbours_.data(), neighbour_kernel_.data()},
+  BoxSolver solver({K_.data(), packed_.data(), ld_, n_, neighbours_.data(), neighbour_kernel_.data()},
                    {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip}, left_out,
                    total_weight);
   for (size_t q = 0; q < n_lambdas; ++q) {

@@ -54,13 +54,9 @@ class Cell {
   const std::vector<int> fold_ends_;
   const Kernel kernel_;
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
+  Aligned<uint16_t> packed_;
   std::vector<int32_t> neighbours_;
   std::vector<OwnedProblem> problems_;
 };
-
-// f (points x outputs) = sum_s coef (outputs x s) k(point, s): decision values of many points against the support
-// vectors of one cell.  All arrays row-major; memory beyond them: one copy of the support vectors.
-void evaluate_cell(Kernel kernel, float width, const float* points, int n_points, int n_features,
-                   const float* support_vectors, int n_support, const float* coefficients, int n_outputs, float* f);
 
 }  // namespace localsvm

@@ -31,13 +31,23 @@ struct Range {
   Range padded() const { return {begin / kPad * kPad, (end + kPad - 1) / kPad * kPad}; }
 };
 
+// Support vectors for evaluation; ld is a multiple of 2 kPad.
+struct SupportView {
+  const float* ST;     // feature-major, ST[k*ld + s]
+  const float* norms;  // |s|^2, or nullptr: take differences, which lose nothing to cancellation
+  float far;           // with norms: points of larger |x|^2 are so far from all support vectors that f is 0
+  const float* coef;   // coef[o*ld + s], zero in the padding
+  size_t ld;
+  int n_outputs;
+};
+
 struct Ops {
   const char* name;
 
   // out[i*ld + j] = ||x_i - x_j||^2 for i in rows, all j; XT is feature-major, XT[k*ld + j].
   void (*squared_distances)(const float* XT, int n_features, size_t ld, Range rows, float* out);
 
-  // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (-1: none).
+  // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (n padded: none).
   void (*neighbours)(const float* distances, int n, int i, int32_t* out);
 
   // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
@@ -46,10 +56,14 @@ struct Ops {
   // sum_{j in range} a_j b_j, accumulated in double every 128 terms.
   double (*dot)(const float* a, const float* b, Range range);
 
-  // r -= di K_i + dj K_j on the range; keys[lane] = max over the lane of (|clip(r, l, u)| with its low `index_bits`
-  // bits replaced by the index).  Non-negative floats order as integers, so a larger key is a larger possible step.
-  void (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
-                          float dj, Range range, int index_bits, int32_t* keys);
+  // out = round(65535 k), n entries (a multiple of kPad) in [0, 1].
+  void (*pack)(const float* k, uint16_t* out, size_t n);
+
+  // r -= di K_i + dj K_j on the range, rows packed, di and dj in units of an entry; keys[lane] = max over the lane of
+  // (|clip(r, l, u)| with its low `index_bits` bits replaced by the index).  Non-negative floats order as integers, so
+  // a larger key is a larger possible step.
+  void (*update_and_scan)(float* r, const float* l, const float* u, const uint16_t* row_i, const uint16_t* row_j,
+                          float di, float dj, Range range, int index_bits, int32_t* keys);
 
   // sum over the range of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).
@@ -64,10 +78,9 @@ struct Ops {
   // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
   void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);
 
-  // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for the points p in rows.  ST is feature-major, ST[k*ld + s];
-  // coefficients of padded support vectors are zero.
-  void (*evaluate)(Kernel kernel, float width, const float* points, Range rows, int n_features, const float* ST,
-                   size_t ld, const float* coef, int n_outputs, float* f);
+  // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
+  void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
+                   const SupportView& support, float* f);
 };
 
 // The table of the chosen level; the choice is made once, at load time.

@@ -35,6 +35,7 @@ void squared_distances(const float* XT, int n_features, size_t ld, Range rows, f
 
 void neighbours(const float* distances, int n, int i, int32_t* out) {
   const int chunk = (n + kNeighbours - 1) / kNeighbours;
+  const int32_t nobody = (n + kPad - 1) / kPad * kPad;
   for (int c = 0; c < kNeighbours; ++c) {
     const int begin = c * chunk, end = begin + chunk < n ? begin + chunk : n;
     float nearest = INFINITY;
@@ -42,10 +43,9 @@ void neighbours(const float* distances, int n, int i, int32_t* out) {
       const float d = j == i ? INFINITY : distances[j];
       nearest = d < nearest ? d : nearest;
     }
-    int32_t found = -1;
-    for (int j = begin; j < end && found < 0; ++j)
-      if (j != i && distances[j] == nearest) found = j;
-    out[c] = found;
+    out[c] = nobody;
+    for (int j = end - 1; j >= begin; --j)
+      if (j != i && distances[j] == nearest) out[c] = j;
   }
 }
 
@@ -75,25 +75,56 @@ double dot(const float* a, const float* b, Range range) {
   return total;
 }
 
-void update_and_scan(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di_,
+inline vf load_entries(const uint16_t* p) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
+#elif defined(__AVX2__)
+  return (vf)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+#else
+  vi entries;
+  for (int i = 0; i < W; ++i) entries[i] = p[i];
+  return __builtin_convertvector(entries, vf);
+#endif
+}
+
+void update_and_scan(float* r, const float* l, const float* u, const uint16_t* row_i, const uint16_t* row_j, float di_,
                      float dj_, Range range, int index_bits, int32_t* keys) {
   const vf di = splat(di_), dj = splat(dj_);
   const vi keep = splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu));
   vi best0 = splat(0), best1 = splat(0);
   vi id0 = lanes() + range.begin, id1 = id0 + W;
   for (int i = range.begin; i < range.end; i += 2 * W) {
-    const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);
-    const vf r1 = load(r + i + W) - di * load(row_i + i + W) - dj * load(row_j + i + W);
+    // The last vector of a range may stand alone when a vector is kPad wide.
+    const bool second = W < kPad || i + W < range.end;
+    const vf r0 = load(r + i) - di * load_entries(row_i + i) - dj * load_entries(row_j + i);
     store(r + i, r0);
-    store(r + i + W, r1);
     best0 = vmax(best0, ((vi)clamp(r0, load(l + i), load(u + i)) & keep) | id0);
-    best1 = vmax(best1, ((vi)clamp(r1, load(l + i + W), load(u + i + W)) & keep) | id1);
+    if (second) {
+      const vf r1 = load(r + i + W) - di * load_entries(row_i + i + W) - dj * load_entries(row_j + i + W);
+      store(r + i + W, r1);
+      best1 = vmax(best1, ((vi)clamp(r1, load(l + i + W), load(u + i + W)) & keep) | id1);
+    }
     id0 += 2 * W;
     id1 += 2 * W;
   }
   best0 = vmax(best0, best1);
   for (int lane = 0; lane < W; ++lane)
     if (best0[lane] > keys[lane]) keys[lane] = best0[lane];
+}
+
+void pack(const float* k, uint16_t* out, size_t n) {
+  for (size_t i = 0; i < n; i += W) {
+    const vi entries = round_to_int(load(k + i) * 65535.0f);
+#if defined(__AVX512F__)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm512_cvtepi32_epi16((__m512i)entries));
+#elif defined(__AVX2__)
+    const __m256i halves = _mm256_packus_epi32((__m256i)entries, (__m256i)entries);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
+                     _mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0x08)));
+#else
+    for (int lane = 0; lane < W; ++lane) out[i + lane] = static_cast<uint16_t>(entries[lane]);
+#endif
+  }
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
@@ -164,41 +195,74 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
+// Squared distances of 4 points to 2 vectors of support vectors, feature by feature.
+inline void differences(const float* const* x, int n_features, const float* ST, size_t ld, vf (*d)[2]) {
+  for (int k = 0; k < n_features; ++k) {
+    const vf s0 = load(ST + k * ld), s1 = load(ST + k * ld + W);
+    for (int a = 0; a < 4; ++a) {
+      const vf e0 = s0 - x[a][k], e1 = s1 - x[a][k];
+      d[a][0] += e0 * e0;
+      d[a][1] += e1 * e1;
+    }
+  }
+}
+
+// The same as |x|^2 + |s|^2 - 2 x's: half the operations, for when nothing cancels.
+inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* ST, const float* norms,
+                     size_t ld, vf (*d)[2]) {
+  for (int k = 0; k < n_features; ++k) {
+    const vf s0 = load(ST + k * ld), s1 = load(ST + k * ld + W);
+    for (int a = 0; a < 4; ++a) {
+      d[a][0] += s0 * x[a][k];
+      d[a][1] += s1 * x[a][k];
+    }
+  }
+  const vf n0 = load(norms), n1 = load(norms + W);
+  for (int a = 0; a < 4; ++a) {
+    d[a][0] = vmax(n0 + x_norms[a] - 2.0f * d[a][0], splat(0.0f));
+    d[a][1] = vmax(n1 + x_norms[a] - 2.0f * d[a][1], splat(0.0f));
+  }
+}
+
 // Four points against two vectors of support vectors at a time; every value is summed over features, then over
 // support vectors, in an order that does not depend on the other points.
-void evaluate(Kernel kernel, float width, const float* points, Range rows, int n_features, const float* ST, size_t ld,
-              const float* coef, int n_outputs, float* f) {
+void evaluate(Kernel kernel, float width, const float* points, int n_points, int n_features, const SupportView& support,
+              float* f) {
   const vf scale = kernel_scale(kernel, width);
-  for (int p = rows.begin; p < rows.end; p += 4) {
-    const int height = rows.end - p < 4 ? rows.end - p : 4;
+  const size_t ld = support.ld;
+  const int n_outputs = support.n_outputs;
+  for (int p = 0; p < n_points; p += 4) {
+    const int height = n_points - p < 4 ? n_points - p : 4;
     const float* x[4];
-    for (int a = 0; a < 4; ++a) x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
-    for (int a = 0; a < height; ++a)
-      for (int o = 0; o < n_outputs; ++o) f[static_cast<size_t>(p + a) * n_outputs + o] = 0;
+    float x_norms[4] = {};
+    for (int a = 0; a < 4; ++a) {
+      x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
+      for (int k = 0; k < n_features; ++k) x_norms[a] += x[a][k] * x[a][k];
+    }
+    for (int o = 0; o < height * n_outputs; ++o) f[static_cast<size_t>(p) * n_outputs + o] = 0;
     // Partial sums over 512 support vectors in float, then added up.
     for (size_t block = 0; block < ld; block += 512) {
       const size_t stop = block + 512 < ld ? block + 512 : ld;
       for (int o0 = 0; o0 < n_outputs; o0 += 4) {
         const int n_out = n_outputs - o0 < 4 ? n_outputs - o0 : 4;
         vf acc[4][4] = {};
-        for (size_t s = block; s < stop; s += W) {
-          vf d[4] = {};
-          for (int k = 0; k < n_features; ++k) {
-            const vf sv = load(ST + k * ld + s);
-            for (int a = 0; a < 4; ++a) {
-              const vf e = sv - x[a][k];
-              d[a] += e * e;
-            }
-          }
-          for (int a = 0; a < 4; ++a) d[a] = kernel_of(kernel, d[a], scale);
+        for (size_t s = block; s < stop; s += 2 * W) {
+          vf d[4][2] = {};
+          if (support.norms)
+            expanded(x, x_norms, n_features, support.ST + s, support.norms + s, ld, d);
+          else
+            differences(x, n_features, support.ST + s, ld, d);
+          for (int a = 0; a < 4; ++a)
+            for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
           for (int o = 0; o < n_out; ++o) {
-            const vf c = load(coef + (o0 + o) * ld + s);
-            for (int a = 0; a < 4; ++a) acc[o][a] += c * d[a];
+            const float* c = support.coef + (o0 + o) * ld + s;
+            for (int a = 0; a < 4; ++a) acc[o][a] += load(c) * d[a][0] + load(c + W) * d[a][1];
           }
         }
         for (int o = 0; o < n_out; ++o)
           for (int a = 0; a < height; ++a)
-            f[static_cast<size_t>(p + a) * n_outputs + o0 + o] += static_cast<float>(sum(acc[o][a]));
+            if (!support.norms || x_norms[a] <= support.far)
+              f[static_cast<size_t>(p + a) * n_outputs + o0 + o] += static_cast<float>(sum(acc[o][a]));
       }
     }
   }
@@ -212,7 +276,8 @@ void evaluate(Kernel kernel, float width, const float* points, Range rows, int n
 extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
-    update_and_scan,                 gap,               best_partner, subtract_rows, evaluate,
+    pack,                            update_and_scan,   gap,           best_partner,  subtract_rows,
+    evaluate,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

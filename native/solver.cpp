@@ -6,31 +6,28 @@
 namespace localsvm {
 
 namespace {
-constexpr int kGapInterval = 16;       // steps between two looks at the gap
+constexpr int kGapInterval = 16;         // steps between two looks at the gap
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
-constexpr double kProgress = 0.999;    // a settlement that lowers the gap by less is no progress
-constexpr int kPatience = 4;           // settlements without progress before single precision is blamed
+constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
+constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
+constexpr double kVisible = 0.1;          // of the tolerance: an error of r that matters
 }  // namespace
 
 BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight)
     : kernel_(kernel),
       problem_(problem),
       ops_(ops()),
+      loop_({kernel.packed, kernel.ld}, kernel.n),
       left_out_(left_out),
       total_weight_(total_weight),
+      base_r_(loop_.nobody),
+      base_(loop_.nobody),
       base_at_(kernel.n, At::inside) {
-  nobody_ = static_cast<int>(padded(kernel.n));
-  const size_t size = nobody_ + kPad;
-  for (Aligned<float>* array : {&r_, &beta_, &lo_, &hi_, &l_, &u_}) *array = Aligned<float>(size);
-  base_r_ = Aligned<double>(size);
-  base_ = Aligned<double>(size);
   const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
   if (before.end < after.begin)
     sweeps_ = {before, after};
   else
-    sweeps_ = {{0, nobody_}};
-  index_bits_ = 1;
-  while ((1 << index_bits_) < kernel.n) ++index_bits_;
+    sweeps_ = {{0, loop_.nobody}};
 }
 
 void BoxSolver::start(double scale, const double* bound_sums) {
@@ -51,7 +48,7 @@ void BoxSolver::start(double scale, const double* bound_sums) {
       const At at = problem_.target[i] > 0 ? At::hi : At::lo;
       base_at_[i] = s == 1 ? at : At::inside;
       base_[i] = s * ideal(i, at);
-      beta_[i] = s == 1 ? (at == At::hi ? hi_[i] : lo_[i]) : static_cast<float>(base_[i]);
+      loop_.beta[i] = s == 1 ? (at == At::hi ? loop_.hi[i] : loop_.lo[i]) : static_cast<float>(base_[i]);
     }
   refresh();
 }
@@ -59,19 +56,19 @@ void BoxSolver::start(double scale, const double* bound_sums) {
 void BoxSolver::set_boxes() {
   for (int i = 0; i < kernel_.n; ++i)
     if (takes_part(i)) {
-      lo_[i] = static_cast<float>(scale_ * problem_.lo_unit[i]);
-      hi_[i] = static_cast<float>(scale_ * problem_.hi_unit[i]);
+      loop_.lo[i] = static_cast<float>(scale_ * problem_.lo_unit[i]);
+      loop_.hi[i] = static_cast<float>(scale_ * problem_.hi_unit[i]);
     }
 }
 
 // A bound of zero counts as inside: it does not move with the scale.
 BoxSolver::At BoxSolver::where(int i) const {
-  if (beta_[i] == 0) return At::inside;
-  return beta_[i] == hi_[i] ? At::hi : beta_[i] == lo_[i] ? At::lo : At::inside;
+  if (loop_.beta[i] == 0) return At::inside;
+  return loop_.beta[i] == loop_.hi[i] ? At::hi : loop_.beta[i] == loop_.lo[i] ? At::lo : At::inside;
 }
 
 double BoxSolver::ideal(int i, At at) const {
-  if (at == At::inside) return beta_[i];
+  if (at == At::inside) return loop_.beta[i];
   return scale_ * (at == At::hi ? problem_.hi_unit[i] : problem_.lo_unit[i]);
 }
 
@@ -91,7 +88,7 @@ void BoxSolver::rescale(double scale) {
       if (at == At::inside || at != base_at_[i])
         if (const auto delta = static_cast<float>(now - rho * base_[i])) scaled.emplace_back(i, delta);
       if (const auto delta = static_cast<float>(now - base_[i])) kept.emplace_back(i, delta);
-      if (at != At::inside) beta_[i] = at == At::hi ? hi_[i] : lo_[i];
+      if (at != At::inside) loop_.beta[i] = at == At::hi ? loop_.hi[i] : loop_.lo[i];
       base_[i] = now;
       base_at_[i] = at;
     }
@@ -103,7 +100,7 @@ void BoxSolver::rescale(double scale) {
     rows_.push_back(kernel_.row(i));
     row_coefs_.push_back(delta);
   }
-  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, nobody_});
+  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, loop_.nobody});
   refresh();
 }
 
@@ -120,7 +117,7 @@ void BoxSolver::collect_moved() {
 
 void BoxSolver::settle() {
   collect_moved();
-  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, nobody_});
+  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, loop_.nobody});
   for (int i = 0; i < kernel_.n; ++i)
     if (takes_part(i)) {
       base_at_[i] = where(i);
@@ -130,124 +127,57 @@ void BoxSolver::settle() {
 }
 
 void BoxSolver::refresh() {
-  for (int i = 0; i < kernel_.n; ++i) {
-    r_[i] = static_cast<float>(base_r_[i]);
-    l_[i] = lo_[i] - beta_[i];
-    u_[i] = hi_[i] - beta_[i];
-  }
+  for (int i = 0; i < kernel_.n; ++i) loop_.r[i] = static_cast<float>(base_r_[i]);
+  loop_.set_rooms();
 }
 
 double BoxSolver::gap() const {
-  double total = 0;
-  for (const Range& range : sweeps_)
-    total += ops_.gap(r_.data(), beta_.data(), lo_.data(), hi_.data(), problem_.target, problem_.clip, range);
+  const double total =
+      loop_.gap(problem_.target, problem_.clip, sweeps_.data(), static_cast<int>(sweeps_.size()));
   return total / (scale_ * total_weight_);
 }
 
-// The coordinate that could move farthest, and the partner with which it gains most.
-bool BoxSolver::choose_step(const int32_t* keys, Step& step) {
-  const int32_t best = *std::max_element(keys, keys + kMaxLanes);
-  const int32_t index_mask = (1 << index_bits_) - 1;
-  if (best <= index_mask) return false;  // nothing can move
-  const int i = best & index_mask;
-
-  int candidates[kCandidates];
-  alignas(64) float rj[kCandidates], k[kCandidates], lj[kCandidates], uj[kCandidates];
-  const size_t near = static_cast<size_t>(i) * kNeighbours;
-  for (int c = 0; c < kNeighbours; ++c) {
-    const int j = kernel_.neighbours[near + c];
-    candidates[c] = j < 0 ? nobody_ : j;
-    k[c] = kernel_.neighbour_kernel[near + c];
+// Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
+int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
+  const int n_sweeps = static_cast<int>(sweeps_.size());
+  loop_.forget();
+  loop_.moved = 0;
+  int64_t steps = 0;
+  while (steps < max_steps &&
+         loop_.advance(sweeps_.data(), n_sweeps, kernel_.neighbours, kernel_.neighbour_kernel)) {
+    if (++steps % kGapInterval == 0) {
+      loop_.apply(sweeps_.data(), n_sweeps);
+      if (stop.is_cancelled() || gap() <= stop.tolerance) return steps;
+    }
   }
-  // The rows moved last are still in the cache: read K_ji, not K_ij.
-  for (int c = 0; c < kRecent; ++c) {
-    const int j = recent_[c];
-    candidates[kNeighbours + c] = j == i ? nobody_ : j;
-    k[kNeighbours + c] = j == nobody_ ? 0.0f : kernel_.row(j)[i];
-  }
-  for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
-    candidates[c] = nobody_;
-    k[c] = 0;
-  }
-  for (int c = 0; c < kCandidates; ++c) {
-    const int j = candidates[c];
-    rj[c] = r_[j];
-    lj[c] = l_[j];
-    uj[c] = u_[j];
-  }
-  int chosen = 0;
-  const float gain =
-      ops_.best_partner(r_[i], l_[i], u_[i], rj, k, lj, uj, kNeighbours + kRecent, &chosen, &step.di, &step.dj);
-  if (!(gain > 0)) return false;
-  step.i = i;
-  step.j = step.dj == 0 ? i : candidates[chosen];
-  return true;
-}
-
-void BoxSolver::move(int i, float& delta) {
-  const float moved = std::clamp(beta_[i] + delta, lo_[i], hi_[i]);
-  delta = moved - beta_[i];
-  beta_[i] = moved;
-  l_[i] = lo_[i] - moved;
-  u_[i] = hi_[i] - moved;
+  loop_.apply(sweeps_.data(), n_sweeps);
+  return steps;
 }
 
 Certificate BoxSolver::solve(const StopRule& stop) {
   Certificate certificate;
-  Step step;
-  std::fill(recent_, recent_ + kRecent, nobody_);
-  int next_recent = 0, without_progress = 0;
-  int64_t settled_at = 0;
-  double gap_when_settled = INFINITY;
-  certificate.gap = gap();
-  if (certificate.gap <= stop.tolerance) return certificate;
-  while (true) {
-    int32_t keys[kMaxLanes] = {};
-    for (const Range& range : sweeps_)
-      ops_.update_and_scan(r_.data(), l_.data(), u_.data(), kernel_.row(step.i), kernel_.row(step.j), step.di, step.dj,
-                           range, index_bits_, keys);
-    if (certificate.steps % kGapInterval == 0) {
-      certificate.gap = gap();
-      if (stop.cancelled && stop.cancelled->load(std::memory_order_relaxed)) {
-        certificate.status = Status::cancelled;
-        return certificate;
-      }
-    }
-    // A short solve has no rounding worth a look; a long one is settled before it is believed.
-    const bool done = certificate.gap <= stop.tolerance;
-    if (done && certificate.steps - settled_at <= kernel_.n / 2) return certificate;
-    const bool can_move = choose_step(keys, step);
-    if (done || !can_move || certificate.steps - settled_at >= kSettleInterval) {
-      settle();
-      settled_at = certificate.steps;
-      certificate.gap = gap();
-      without_progress = certificate.gap > kProgress * gap_when_settled ? without_progress + 1 : 0;
-      gap_when_settled = std::min(gap_when_settled, certificate.gap);
-      if (certificate.gap <= stop.tolerance) return certificate;
-      if (without_progress >= kPatience) {
-        certificate.status = Status::precision;
-        return certificate;
-      }
-      step = Step{};
-      continue;
-    }
-    if (certificate.steps >= stop.max_steps) {
-      settle();
-      certificate.gap = gap();
-      certificate.status = certificate.gap <= stop.tolerance ? Status::converged : Status::max_steps;
+  double lowest = gap();
+  int without_progress = 0;
+  certificate.gap = lowest;
+  while (certificate.gap > stop.tolerance) {
+    if (without_progress == kPatience || certificate.steps >= stop.max_steps) {
+      certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
       return certificate;
     }
-    move(step.i, step.di);
-    recent_[next_recent++ % kRecent] = step.i;
-    if (step.j != step.i) {
-      move(step.j, step.dj);
-      recent_[next_recent++ % kRecent] = step.j;
+    certificate.steps += walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval));
+    if (PackedMatrix::kError * loop_.moved > kVisible * stop.tolerance) settle();
+    certificate.gap = gap();
+    if (stop.is_cancelled()) {
+      certificate.status = Status::cancelled;
+      return certificate;
     }
-    ++certificate.steps;
+    without_progress = certificate.gap > kProgress * lowest ? without_progress + 1 : 0;
+    lowest = std::min(lowest, certificate.gap);
   }
+  return certificate;
 }
 
-void BoxSolver::coefficients(float* beta) const { std::copy(beta_.data(), beta_.data() + kernel_.n, beta); }
+void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.beta + kernel_.n, beta); }
 
 void BoxSolver::left_out_values(float* values) {
   collect_moved();

@@ -16,9 +16,10 @@
 //     = sum_i [ max(lo_i rc_i, hi_i rc_i) - beta_i r_i ] / (scale W),     rc_i = t_i - clip(f(x_i)),
 // is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
 //
-// Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has
-// moved since is added to it in one sweep (`settle`), at every new lambda and before a long solve is declared
-// converged, so rounding does not pile up over a path.
+// Precision: steps read K as 16-bit fixed point and update r in float32, for speed.  `base_r` is the same vector in
+// double, from K in float32, for coefficients `base`; what has moved since is added to it in one sweep (`settle`), at
+// every new lambda and before a solve whose steps could have left a visible error is believed.  So rounding does not
+// pile up over a path, and certificates are true.
 #pragma once
 
 #include <atomic>
@@ -26,7 +27,7 @@
 #include <vector>
 
 #include "aligned.h"
-#include "ops.h"
+#include "steps.h"
 
 namespace localsvm {
 
@@ -39,11 +40,12 @@ struct Certificate {
 };
 
 struct KernelView {
-  const float* K = nullptr;  // n rows of ld
+  const float* K = nullptr;          // n rows of ld
+  const uint16_t* packed = nullptr;  // the same for steps
   size_t ld = 0;
   int n = 0;
-  const int32_t* neighbours = nullptr;       // n x kNeighbours
-  const float* neighbour_kernel = nullptr;   // n x kNeighbours
+  const int32_t* neighbours = nullptr;      // n x kNeighbours
+  const float* neighbour_kernel = nullptr;  // n x kNeighbours
   const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
 };
 
@@ -59,6 +61,7 @@ struct StopRule {
   double tolerance = 1e-3;
   int64_t max_steps = 0;
   const std::atomic<bool>* cancelled = nullptr;
+  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
 };
 
 class BoxSolver {
@@ -82,13 +85,12 @@ class BoxSolver {
  private:
   enum class At : int8_t { inside, lo, hi };
 
+  bool takes_part(int i) const { return i < left_out_.begin || i >= left_out_.end; }
   void set_boxes();
   At where(int i) const;
   double ideal(int i, At at) const;
-  bool takes_part(int i) const { return i < left_out_.begin || i >= left_out_.end; }
   double gap() const;
-  bool choose_step(const int32_t* keys, Step& step);
-  void move(int i, float& delta);
+  int64_t walk(const StopRule& stop, int64_t max_steps);
   void collect_moved();  // since base_r was right: rows of K and their coefficients
   void settle();
   void refresh();
@@ -96,20 +98,18 @@ class BoxSolver {
   const KernelView kernel_;
   const Problem problem_;
   const Ops& ops_;
+  StepLoop loop_;
   // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
   // box [0, 0] and are never chosen; their r is not used.
   std::vector<Range> sweeps_;
-  Range left_out_;
-  double total_weight_, scale_ = 0;
-  int index_bits_;
+  const Range left_out_;
+  const double total_weight_;
+  double scale_ = 0;
 
-  Aligned<float> r_, beta_, lo_, hi_, l_, u_;
   Aligned<double> base_r_, base_;
   std::vector<At> base_at_;
   std::vector<const float*> rows_;
   std::vector<float> row_coefs_;
-  int nobody_;  // the index of a row that does not exist, with the box [0, 0]
-  int recent_[kRecent];
 };
 
 }  // namespace localsvm

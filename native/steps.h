@@ -1,0 +1,144 @@
+// The step loop of the solver.
+//
+// Holds one box-constrained problem (see solver.h) in the arrays the hot loops want, and walks: update r by the last
+// step and scan for the coordinate that could move farthest; choose its partner; move both.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "aligned.h"
+#include "ops.h"
+
+namespace localsvm {
+
+// A kernel matrix as 16-bit fixed point: half the memory traffic, an error of at most 2^-17 an entry.
+struct PackedMatrix {
+  static constexpr float kUnit = 1.0f / 65535.0f;
+  static constexpr float kError = 1.0f / (1 << 17);
+  const uint16_t* K = nullptr;
+  size_t ld = 0;
+  const uint16_t* row(int i) const { return K + ld * static_cast<size_t>(i); }
+  float at(int i, int j) const { return kUnit * row(i)[j]; }
+};
+
+class StepLoop {
+ public:
+  // Room for n coordinates; `size` (padded) entries of every array, and one coordinate that does not exist, with the
+  // box [0, 0], behind them.
+  StepLoop(const PackedMatrix& matrix, int n) : nobody(static_cast<int>(padded(n))), matrix_(matrix), ops_(ops()) {
+    // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
+    constexpr int kStagger = 11 * kPad;
+    const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
+    arrays_ = Aligned<float>(6 * stride);
+    float** const starts[] = {&r, &l, &u, &beta, &lo, &hi};
+    for (size_t a = 0; a < 6; ++a) *starts[a] = arrays_.data() + a * stride;
+    index_bits_ = 1;
+    while ((1 << index_bits_) < nobody) ++index_bits_;
+    forget();
+  }
+
+  void forget() { std::fill(recent_, recent_ + kRecent, nobody); }
+
+  void set_rooms() {
+    for (int i = 0; i < nobody; ++i) {
+      l[i] = lo[i] - beta[i];
+      u[i] = hi[i] - beta[i];
+    }
+  }
+
+  // Applies the pending step to r, and chooses and makes the next one (its effect on r is pending then).  False when
+  // no coordinate can move; nothing is pending then.
+  bool advance(const Range* sweeps, int n_sweeps, const int32_t* neighbours,
+               const float* neighbour_kernel) {
+    const int32_t best = apply(sweeps, n_sweeps);
+    if (!choose(best, neighbours, neighbour_kernel)) {
+      pending_ = Step{};
+      return false;
+    }
+    move(pending_.i, pending_.di);
+    if (pending_.j != pending_.i) move(pending_.j, pending_.dj);
+    return true;
+  }
+
+  // Applies the pending step, so that r is right.
+  int32_t apply(const Range* sweeps, int n_sweeps) {
+    int32_t keys[kMaxLanes] = {};
+    for (int s = 0; s < n_sweeps; ++s)
+      ops_.update_and_scan(r, l, u, matrix_.row(pending_.i), matrix_.row(pending_.j),
+                           PackedMatrix::kUnit * pending_.di, PackedMatrix::kUnit * pending_.dj, sweeps[s], index_bits_,
+                           keys);
+    pending_ = Step{};
+    return *std::max_element(keys, keys + kMaxLanes);
+  }
+
+  double gap(const float* target, float clip, const Range* sweeps, int n_sweeps) const {
+    double total = 0;
+    for (int s = 0; s < n_sweeps; ++s)
+      total += ops_.gap(r, beta, lo, hi, target, clip, sweeps[s]);
+    return total;
+  }
+
+  const int nobody;
+  float *r, *l, *u, *beta, *lo, *hi;
+  double moved = 0;  // sum of |steps|: r may be off by kError times this
+
+ private:
+  // The coordinate that could move farthest, and the partner with which it gains most.
+  bool choose(int32_t best, const int32_t* neighbours, const float* neighbour_kernel) {
+    const int32_t index_mask = (1 << index_bits_) - 1;
+    if (best <= index_mask) return false;
+    const int i = best & index_mask;
+    int candidates[kCandidates];
+    alignas(64) float k[kCandidates], rj[kCandidates], lj[kCandidates], uj[kCandidates];
+    const size_t near = static_cast<size_t>(i) * kNeighbours;
+    for (int c = 0; c < kNeighbours; ++c) {
+      candidates[c] = neighbours[near + c];
+      k[c] = neighbour_kernel[near + c];
+    }
+    // The rows moved last are still in the cache: read K_ji, not K_ij.
+    for (int c = 0; c < kRecent; ++c) {
+      const int j = recent_[c];
+      candidates[kNeighbours + c] = j == i ? nobody : j;
+      k[kNeighbours + c] = j == nobody ? 0.0f : matrix_.at(j, i);
+    }
+    for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
+      candidates[c] = nobody;
+      k[c] = 0;
+    }
+    for (int c = 0; c < kCandidates; ++c) {
+      const int j = candidates[c];
+      rj[c] = r[j];
+      lj[c] = l[j];
+      uj[c] = u[j];
+    }
+    int chosen = 0;
+    const float gain = ops_.best_partner(r[i], l[i], u[i], rj, k, lj, uj, kNeighbours + kRecent, &chosen, &pending_.di,
+                                         &pending_.dj);
+    if (!(gain > 0)) return false;
+    pending_.i = i;
+    pending_.j = pending_.dj == 0 ? i : candidates[chosen];
+    return true;
+  }
+
+  void move(int i, float& delta) {
+    const float next = std::clamp(beta[i] + delta, lo[i], hi[i]);
+    delta = next - beta[i];
+    beta[i] = next;
+    l[i] = lo[i] - next;
+    u[i] = hi[i] - next;
+    moved += std::fabs(delta);
+    recent_[next_recent_++ % kRecent] = i;
+  }
+
+  Aligned<float> arrays_;
+  const PackedMatrix matrix_;
+  const Ops& ops_;
+  int index_bits_;
+  Step pending_;
+  int recent_[kRecent];
+  unsigned next_recent_ = 0;
+};
+
+}  // namespace localsvm

@@ -1,0 +1,20 @@
+"""The command line: parse -> call -> print."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command `localsvm`."""
+    try:
+        from localsvm.cli.app import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print(
+            f"The command line needs the package {error.name!r}: pip install 'localsvm[cli]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(1) from None
+    app()

@@ -77,6 +77,7 @@ void set_width(Cell& cell, float width) {
 nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<double>& lambdas, double total_weight,
                      double tolerance, int64_t max_steps, const CancelToken* token) {
   require(problem >= 0 && problem < cell.n_problems(), "no such problem");
+  require(problem < cell.n_prepared(), "set a width after the problem was added");
   require(fold >= -1 && fold < cell.n_folds(), "no such fold");
   require(total_weight > 0 && tolerance > 0 && max_steps >= 0, "weights and tolerance must be positive");
   for (size_t q = 0; q < lambdas.size(); ++q)

@@ -1,5 +1,6 @@
 #include "cell.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace localsvm {
@@ -41,6 +42,7 @@ int Cell::add_problem(const float* target, const float* lo_unit, const float* hi
 }
 
 void Cell::set_width(float width) {
+  n_prepared_ = n_problems();
   const Ops& op = ops();
   op.kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
   for (int i = 0; i < n_; ++i) {
@@ -73,8 +75,8 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
                    {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip}, left_out,
                    total_weight);
   for (size_t q = 0; q < n_lambdas; ++q) {
-    // 1/(2 lam W), rounded so that equal weights give bounds that float32 represents exactly.
-    const double scale = static_cast<float>(1.0 / (2.0 * lambdas[q] * total_weight));
+    // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
+    const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lambdas[q] * total_weight), 1e-30, 1e30));
     if (q == 0)
       solver.start(scale, bound_sums.data());
     else

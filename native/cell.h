@@ -38,6 +38,7 @@ class Cell {
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }
   int n_problems() const { return static_cast<int>(problems_.size()); }
+  int n_prepared() const { return n_prepared_; }  // problems the kernel matrix was built for
   Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
   const float* distance_row(int i) const { return distances_.data() + ld_ * i; }
   const float* kernel_row(int i) const { return K_.data() + ld_ * i; }
@@ -53,6 +54,7 @@ class Cell {
   const size_t ld_;
   const std::vector<int> fold_ends_;
   const Kernel kernel_;
+  int n_prepared_ = 0;
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
   Aligned<uint16_t> packed_;
   std::vector<int32_t> neighbours_;

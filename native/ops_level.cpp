@@ -53,8 +53,10 @@ inline vf kernel_of(Kernel kernel, vf squared_distance, vf scale) {
   return exp_nonpositive((kernel == Kernel::gauss ? squared_distance : vsqrt(squared_distance)) * scale);
 }
 
+// Finite even where 1/width^2 is not, so that a distance of 0 still gives exp(0).
 inline vf kernel_scale(Kernel kernel, float width) {
-  return splat(kernel == Kernel::gauss ? -1.0f / (width * width) : -1.0f / width);
+  const double scale = kernel == Kernel::gauss ? -1.0 / (static_cast<double>(width) * width) : -1.0 / width;
+  return splat(scale < -3e38 ? -3e38f : static_cast<float>(scale));
 }
 
 void kernel_values(Kernel kernel, float width, const float* distances, float* k, size_t n) {

@@ -11,6 +11,8 @@ constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a 
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.1;          // of the tolerance: an error of r that matters
+constexpr double kVisibleError = 1e-4;    // the same for a rescaled r, which is of order one
+constexpr double kTooLarge = 5e-3;        // error of r at which sums in float32 are given up
 }  // namespace
 
 BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight)
@@ -23,6 +25,8 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       base_r_(loop_.nobody),
       base_(loop_.nobody),
       base_at_(kernel.n, At::inside) {
+  for (int i = 0; i < kernel.n; ++i)
+    largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
   const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
   if (before.end < after.begin)
     sweeps_ = {before, after};
@@ -47,8 +51,8 @@ void BoxSolver::start(double scale, const double* bound_sums) {
     if (takes_part(i)) {
       const At at = problem_.target[i] > 0 ? At::hi : At::lo;
       base_at_[i] = s == 1 ? at : At::inside;
-      base_[i] = s * ideal(i, at);
-      loop_.beta[i] = s == 1 ? (at == At::hi ? loop_.hi[i] : loop_.lo[i]) : static_cast<float>(base_[i]);
+      loop_.beta[i] = static_cast<float>(s * (at == At::hi ? loop_.hi[i] : loop_.lo[i]));
+      base_[i] = loop_.beta[i];
     }
   refresh();
 }
@@ -67,63 +71,81 @@ BoxSolver::At BoxSolver::where(int i) const {
   return loop_.beta[i] == loop_.hi[i] ? At::hi : loop_.beta[i] == loop_.lo[i] ? At::lo : At::inside;
 }
 
-double BoxSolver::ideal(int i, At at) const {
-  if (at == At::inside) return loop_.beta[i];
-  return scale_ * (at == At::hi ? problem_.hi_unit[i] : problem_.lo_unit[i]);
-}
-
 void BoxSolver::rescale(double scale) {
   const double rho = scale / scale_;
-  // Two ways from base_r to the new r: scale everything, then correct what is not at a bound; or keep everything and
-  // correct what is at a bound.  The one that touches fewer rows.
-  std::vector<std::pair<int, float>> scaled, kept;
   std::vector<At> at_now(kernel_.n, At::inside);
   for (int i = 0; i < kernel_.n; ++i) at_now[i] = where(i);
   scale_ = scale;
   set_boxes();
+
+  // Two ways from base_r to the new r: scale everything, then correct what is not at a bound; or keep everything and
+  // correct what is at a bound.  The one that touches fewer rows.
+  std::vector<std::pair<int, float>> scaled, kept, rounded;
+  double rounding = 0;
   for (int i = 0; i < kernel_.n; ++i)
     if (takes_part(i)) {
-      const At at = at_now[i];
-      const double now = ideal(i, at);
-      if (at == At::inside || at != base_at_[i])
-        if (const auto delta = static_cast<float>(now - rho * base_[i])) scaled.emplace_back(i, delta);
-      if (const auto delta = static_cast<float>(now - base_[i])) kept.emplace_back(i, delta);
-      if (at != At::inside) loop_.beta[i] = at == At::hi ? loop_.hi[i] : loop_.lo[i];
-      base_[i] = now;
-      base_at_[i] = at;
+      if (at_now[i] != At::inside) loop_.beta[i] = at_now[i] == At::hi ? loop_.hi[i] : loop_.lo[i];
+      const double off = loop_.beta[i] - rho * base_[i], moved = loop_.beta[i] - base_[i];
+      if (off != 0) {
+        // At the same bound as before, only the rounding of the bound to float32 is off: zero without weights.
+        const bool same_bound = at_now[i] != At::inside && at_now[i] == base_at_[i];
+        (same_bound ? rounded : scaled).emplace_back(i, static_cast<float>(off));
+        if (same_bound) rounding += off * off;
+      }
+      if (moved != 0) kept.emplace_back(i, static_cast<float>(moved));
+      base_[i] = loop_.beta[i];
+      base_at_[i] = at_now[i];
     }
-  if (scaled.size() <= kept.size())
+  if (std::sqrt(rounding) > kVisibleError) scaled.insert(scaled.end(), rounded.begin(), rounded.end());
+  const bool scale_all = scaled.size() <= kept.size();
+  if (scale_all)
     for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i] - rho * (problem_.target[i] - base_r_[i]);
   rows_.clear();
   row_coefs_.clear();
-  for (const auto& [i, delta] : scaled.size() <= kept.size() ? scaled : kept) {
+  for (const auto& [i, delta] : scale_all ? scaled : kept) {
     rows_.push_back(kernel_.row(i));
     row_coefs_.push_back(delta);
   }
-  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, loop_.nobody});
-  refresh();
+  subtract_moved();
 }
 
 void BoxSolver::collect_moved() {
   rows_.clear();
   row_coefs_.clear();
   for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i))
-      if (const auto delta = static_cast<float>(ideal(i, where(i)) - base_[i])) {
-        rows_.push_back(kernel_.row(i));
-        row_coefs_.push_back(delta);
-      }
+    if (takes_part(i) && loop_.beta[i] != base_[i]) {
+      rows_.push_back(kernel_.row(i));
+      row_coefs_.push_back(static_cast<float>(loop_.beta[i] - base_[i]));
+    }
 }
 
 void BoxSolver::settle() {
   collect_moved();
-  ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, loop_.nobody});
   for (int i = 0; i < kernel_.n; ++i)
     if (takes_part(i)) {
       base_at_[i] = where(i);
-      base_[i] = ideal(i, base_at_[i]);
+      base_[i] = loop_.beta[i];
     }
+  subtract_moved();
+}
+
+void BoxSolver::subtract_moved() {
+  // Coefficients so large that sums of eight products in float32 are visibly wrong: from scratch, in double.
+  if (6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge)
+    recompute();
+  else
+    ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()),
+                       {0, loop_.nobody});
   refresh();
+}
+
+void BoxSolver::recompute() {
+  for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i];
+  for (int i = 0; i < kernel_.n; ++i)
+    if (const double beta = base_[i]) {
+      const float* row = kernel_.row(i);
+      for (int j = 0; j < kernel_.n; ++j) base_r_[j] -= beta * row[j];
+    }
 }
 
 void BoxSolver::refresh() {
@@ -159,7 +181,7 @@ Certificate BoxSolver::solve(const StopRule& stop) {
   double lowest = gap();
   int without_progress = 0;
   certificate.gap = lowest;
-  while (certificate.gap > stop.tolerance) {
+  while (!(certificate.gap <= stop.tolerance)) {  // a gap of NaN is not a small one
     if (without_progress == kPatience || certificate.steps >= stop.max_steps) {
       certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
       return certificate;
@@ -171,7 +193,7 @@ Certificate BoxSolver::solve(const StopRule& stop) {
       certificate.status = Status::cancelled;
       return certificate;
     }
-    without_progress = certificate.gap > kProgress * lowest ? without_progress + 1 : 0;
+    without_progress = certificate.gap < kProgress * lowest ? 0 : without_progress + 1;
     lowest = std::min(lowest, certificate.gap);
   }
   return certificate;

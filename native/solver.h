@@ -88,11 +88,12 @@ class BoxSolver {
   bool takes_part(int i) const { return i < left_out_.begin || i >= left_out_.end; }
   void set_boxes();
   At where(int i) const;
-  double ideal(int i, At at) const;
   double gap() const;
   int64_t walk(const StopRule& stop, int64_t max_steps);
   void collect_moved();  // since base_r was right: rows of K and their coefficients
   void settle();
+  void subtract_moved();  // the collected rows from base_r
+  void recompute();       // base_r, from scratch
   void refresh();
 
   const KernelView kernel_;
@@ -104,7 +105,7 @@ class BoxSolver {
   std::vector<Range> sweeps_;
   const Range left_out_;
   const double total_weight_;
-  double scale_ = 0;
+  double scale_ = 0, largest_unit_ = 0;
 
   Aligned<double> base_r_, base_;
   std::vector<At> base_at_;

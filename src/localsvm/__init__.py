@@ -8,6 +8,10 @@
 (3,)
 """
 
+import os as _os
+import warnings as _warnings
+
+from localsvm._native import available_simd_levels as _available_simd_levels
 from localsvm._native import simd_level
 from localsvm.cell import Grid
 from localsvm.errors import (
@@ -20,6 +24,15 @@ from localsvm.errors import (
 from localsvm.estimators import LocalSVC
 
 __version__ = "0.1.0"
+
+_forced = _os.environ.get("LOCALSVM_SIMD")
+if _forced and _forced not in _available_simd_levels():
+    _warnings.warn(
+        f"LOCALSVM_SIMD={_forced!r} is not available here; using {simd_level()!r}. "
+        f"This machine has: {', '.join(_available_simd_levels())}.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
 
 __all__ = [
     "Grid",

@@ -48,7 +48,10 @@ auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   return nb::ndarray<nb::numpy, T>(data, shape, capsule);
 }
 
-std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel) {
+const std::atomic<bool>* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
+
+std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel,
+                                const CancelToken* token) {
   const size_t n = X.shape(0), d = X.shape(1);
   require(n >= 1 && n <= kMaxRows, "a cell needs between 1 and 2**20 rows");
   require(d >= 1, "a cell needs at least one feature");
@@ -57,7 +60,8 @@ std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, con
     require(fold_ends[l] >= (l == 0 ? 0 : fold_ends[l - 1]), "fold ends must not decrease");
   const Kernel kind = kernel_of(kernel);
   nb::gil_scoped_release unlocked;
-  return std::make_unique<Cell>(X.data(), static_cast<int>(n), static_cast<int>(d), fold_ends, kind);
+  return std::make_unique<Cell>(X.data(), static_cast<int>(n), static_cast<int>(d), fold_ends, kind,
+                                flag_of(token));
 }
 
 int add_problem(Cell& cell, Vector target, Vector lo, Vector hi, float clip) {
@@ -68,10 +72,10 @@ int add_problem(Cell& cell, Vector target, Vector lo, Vector hi, float clip) {
   return cell.add_problem(target.data(), lo.data(), hi.data(), clip);
 }
 
-void set_width(Cell& cell, float width) {
+void set_width(Cell& cell, float width, const CancelToken* token) {
   require(width > 0, "the width must be positive");
   nb::gil_scoped_release unlocked;
-  cell.set_width(width);
+  cell.set_width(width, flag_of(token));
 }
 
 nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<double>& lambdas, double total_weight,
@@ -86,7 +90,7 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
   {
     nb::gil_scoped_release unlocked;
     result = cell.solve_path(problem, fold, lambdas, total_weight,
-                             {tolerance, max_steps, token ? &token->flag : nullptr});
+                             {tolerance, max_steps, flag_of(token)});
   }
   const size_t n_lambdas = lambdas.size(), n = cell.n();
   const size_t n_left_out = fold < 0 ? 0 : cell.fold_range(fold).size();
@@ -99,12 +103,14 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
                         to_numpy(std::move(result.steps), {n_lambdas}));
 }
 
-template <typename RowOf>
-auto copy_rows(const Cell& cell, RowOf row_of) {
-  const size_t n = cell.n();
-  std::vector<float> values(n * n);
-  for (size_t i = 0; i < n; ++i) std::copy(row_of(static_cast<int>(i)), row_of(static_cast<int>(i)) + n, values.data() + i * n);
-  return to_numpy(std::move(values), {n, n});
+template <typename EntryOf>
+auto square(const Cell& cell, EntryOf entry_of) {
+  const int n = cell.n();
+  std::vector<float> values;
+  values.reserve(static_cast<size_t>(n) * n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) values.push_back(entry_of(i, j));
+  return to_numpy(std::move(values), {static_cast<size_t>(n), static_cast<size_t>(n)});
 }
 
 auto kernel_values(const std::string& kernel, float width, Vector squared_distances) {
@@ -153,14 +159,14 @@ NB_MODULE(_native, m) {
       .def_prop_ro("cancelled", [](const CancelToken& token) { return token.flag.load(); });
 
   nb::class_<Cell>(m, "Cell", "Distances, kernel matrix and lambda paths of one cell.")
-      .def(nb::new_(&make_cell), "X"_a, "fold_ends"_a, "kernel"_a)
+      .def(nb::new_(&make_cell), "X"_a, "fold_ends"_a, "kernel"_a, "token"_a.none() = nb::none())
       .def("add_problem", &add_problem, "target"_a, "lo"_a, "hi"_a, "clip"_a)
-      .def("set_width", &set_width, "width"_a)
+      .def("set_width", &set_width, "width"_a, "token"_a.none() = nb::none())
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
-      .def("distances", [](const Cell& cell) { return copy_rows(cell, [&](int i) { return cell.distance_row(i); }); })
+      .def("distances", [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.distance(i, j); }); })
       .def("kernel_matrix",
-           [](const Cell& cell) { return copy_rows(cell, [&](int i) { return cell.kernel_row(i); }); });
+           [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.kernel_row(i)[j]; }); });
 
   m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "squared_distances"_a);
   m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);

@@ -2,8 +2,12 @@
 //
 // Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
 // of K.  Distances are computed once, the kernel matrix once per width, and shared by all folds and problems.
+//
+// Memory, in floats: n^2/2 for the distances (upper triangle, in blocks of rows), n^2 for K, n^2/2 for its 16-bit copy.
 #pragma once
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -24,12 +28,14 @@ struct PathResult {
 class Cell {
  public:
   // `fold_ends`[l] is one past the last row of fold l; the last one is n.
-  Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel);
+  // Work is left unfinished once `cancelled` is set; paths say so then.
+  Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel,
+       const std::atomic<bool>* cancelled);
 
   // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
 
-  void set_width(float width);
+  void set_width(float width, const std::atomic<bool>* cancelled);
 
   // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
@@ -40,21 +46,30 @@ class Cell {
   int n_problems() const { return static_cast<int>(problems_.size()); }
   int n_prepared() const { return n_prepared_; }  // problems the kernel matrix was built for
   Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
-  const float* distance_row(int i) const { return distances_.data() + ld_ * i; }
+  float distance(int i, int j) const;
   const float* kernel_row(int i) const { return K_.data() + ld_ * i; }
 
  private:
+  static constexpr int kBlock = 64;  // rows that share the columns they store: those from their own block on
+
   struct OwnedProblem {
     Aligned<float> target, lo_unit, hi_unit, at_bound;
     float clip;
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
+  Range block(int b) const { return {b * kBlock, std::min((b + 1) * kBlock, n_)}; }
+  int n_blocks() const { return (n_ + kBlock - 1) / kBlock; }
+  // Row i from column block_of(i) * kBlock on.
+  const float* distance_tail(int i) const;
+  void mirror(Range rows, int end);
+
   const int n_;
   const size_t ld_;
   const std::vector<int> fold_ends_;
   const Kernel kernel_;
   int n_prepared_ = 0;
+  std::vector<size_t> block_starts_;  // of a block's rows in distances_
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
   Aligned<uint16_t> packed_;
   std::vector<int32_t> neighbours_;

@@ -24,7 +24,7 @@ struct Step {
   float di = 0, dj = 0;
 };
 
-// Half-open ranges of rows.  Except in `dot` both ends are multiples of kPad.
+// Half-open ranges of rows.  Except in `dot` and `squared_distances` both ends are multiples of kPad.
 struct Range {
   int begin = 0, end = 0;
   int size() const { return end - begin; }
@@ -44,7 +44,7 @@ struct SupportView {
 struct Ops {
   const char* name;
 
-  // out[i*ld + j] = ||x_i - x_j||^2 for i in rows, all j; XT is feature-major, XT[k*ld + j].
+  // out[(i - rows.begin)*ld + j] = ||x_i - x_j||^2 for i in rows, all j; XT is feature-major, XT[k*ld + j].
   void (*squared_distances)(const float* XT, int n_features, size_t ld, Range rows, float* out);
 
   // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (n padded: none).

@@ -25,7 +25,7 @@ void squared_distances(const float* XT, int n_features, size_t ld, Range rows, f
         }
       }
       for (int a = 0; a < height; ++a) {
-        float* o = out + (i + a) * ld + j;
+        float* o = out + (i - rows.begin + a) * ld + j;
         store(o, acc[a][0]);
         if (second) store(o + W, acc[a][1]);
       }

@@ -17,7 +17,11 @@ class Cell:
     """Distances, kernel matrix and lambda paths of one cell."""
 
     def __init__(
-        self, X: NDArray[np.float32], fold_ends: Sequence[int], kernel: str
+        self,
+        X: NDArray[np.float32],
+        fold_ends: Sequence[int],
+        kernel: str,
+        token: CancelToken | None = None,
     ) -> None: ...
     def add_problem(
         self,
@@ -26,7 +30,7 @@ class Cell:
         hi: NDArray[np.float32],
         clip: float,
     ) -> int: ...
-    def set_width(self, width: float) -> None: ...
+    def set_width(self, width: float, token: CancelToken | None = None) -> None: ...
     def solve_path(
         self,
         problem: int,

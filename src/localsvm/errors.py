@@ -1,4 +1,4 @@
-"""What can go wrong, as types: every message says what was wrong, the value seen, and what to do."""
+"""What can go wrong, as types: a message says what was wrong, the value seen, and what to do."""
 
 
 class LocalSVMError(Exception):

@@ -28,7 +28,10 @@ class DualProblem:
 class Loss(Protocol):
     """What the cell trainer asks of a loss."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """Name in messages and files."""
+        ...
 
     def dual(self, y: FloatArray, weight: FloatArray) -> DualProblem:
         """Return the box-constrained dual."""
@@ -63,4 +66,4 @@ class Hinge:
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
-        return (np.where(f >= 0, 1.0, -1.0) != y).astype(np.float64)
+        return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)

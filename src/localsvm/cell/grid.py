@@ -15,6 +15,11 @@ from localsvm.errors import InvalidParameter
 
 _RULES = ("default", "liquidsvm", "paper")
 
+# Ends of the default rule, by the fewest steps that get them; docs/decisions.md has the figures.
+# Most added steps make the grid finer, not wider: beyond these ends lies more time than accuracy.
+_DEFAULT_WIDTH = {0: (0.05, 16.0), 15: (0.035, 24.0), 20: (0.025, 32.0)}
+_DEFAULT_LAM = {0: (3e-3, 0.01), 15: (1e-3, 0.01), 20: (3e-4, 0.01)}
+
 # Smallest and largest multiple, by number of steps, as liquidSVM widens its grids with their size.
 _SMALLEST_WIDTH = {10: 0.2, 15: 0.1, 20: 0.05}
 _LARGEST_WIDTH = {10: 5.0, 15: 10.0, 20: 20.0}
@@ -109,7 +114,7 @@ class Grid:
         if kernel != "laplace" or self.rule != "default" or self.width is not None:
             return self
         low, high = self._width_ends()
-        return replace(self, width=(2 * low, 4 * high))
+        return replace(self, width=(4 * low, 4 * high))
 
     def candidates(
         self, *, n_train: float, radius: float, unit: float, n_features: int
@@ -120,7 +125,8 @@ class Grid:
         if self.rule == "default":
             low, high = low * unit, high * unit
         else:
-            r = radius / (np.sqrt(n_features) if self.rule == "liquidsvm" else 1.0)
+            r = radius if radius > 0 else 1.0  # all samples in one point: any width serves
+            r /= np.sqrt(n_features) if self.rule == "liquidsvm" else 1.0
             low, high = low * n ** (-1.0 / n_features) * r, high * r
         smallest, largest = self._lam_ends()
         lam_ends = (smallest / n, largest / n if self.rule == "paper" else largest)
@@ -131,13 +137,19 @@ class Grid:
         if self.width is not None:
             return self.width
         if self.rule == "default":
-            return (0.05, 4.0)
+            return _ends(_DEFAULT_WIDTH, self.n_widths)
         return _SMALLEST_WIDTH.get(self.n_widths, 0.2), _LARGEST_WIDTH.get(self.n_widths, 5.0)
 
     def _lam_ends(self) -> tuple[float, float]:
         if self.lam is not None:
             return self.lam
+        if self.rule == "default":
+            return _ends(_DEFAULT_LAM, self.n_lams)
         return _SMALLEST_LAM.get(self.n_lams, 1e-3), 0.01
+
+
+def _ends(by_steps: dict[int, tuple[float, float]], steps: int) -> tuple[float, float]:
+    return by_steps[max(fewest for fewest in by_steps if fewest <= steps)]
 
 
 def _descending(

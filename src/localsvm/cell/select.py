@@ -11,6 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+EQUAL_RISK = 1e-6
+"""Risks closer than this are equal: solutions are exact to a gap of 1e-3, no finer."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """The chosen grid point and its cross-validated risk."""
@@ -32,7 +36,6 @@ def select(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> Choic
 
     Widths and lams descend along the axes, so the first of equal points is the smoothest.
     """
-    lowest = risk.min()
-    tied = np.where(risk <= lowest + 1e-12, tie_breaker, np.inf)
+    tied = np.where(risk <= risk.min() + EQUAL_RISK, tie_breaker, np.inf)
     w, q = np.unravel_index(int(tied.argmin()), risk.shape)
     return Choice(int(w), int(q), float(risk[w, q]))

@@ -56,7 +56,9 @@ class Certificates:
     @property
     def n_unconverged(self) -> int:
         """Number of solves that ended above the tolerance."""
-        return int(np.isin(self.status, [STATUS.index("max_steps"), STATUS.index("precision")]).sum())
+        return int(
+            np.isin(self.status, [STATUS.index("max_steps"), STATUS.index("precision")]).sum()
+        )
 
 
 @dataclass(frozen=True)
@@ -96,22 +98,12 @@ class TrainedCell:
         return None
 
 
-class _Stopwatch:
-    def __init__(self) -> None:
-        self.seconds = dict.fromkeys(PHASES, 0.0)
-
-    def time(self, phase: str, work: Callable[[], object]) -> object:
-        begin = time.perf_counter()
-        result = work()
-        self.seconds[phase] += time.perf_counter() - begin
-        return result
-
-
 def train_cell(
     task: CellTask,
     settings: CellSettings,
     token: CancelToken | None = None,
     fold_map: Map = map,
+    on_share: Callable[[float], None] | None = None,
 ) -> TrainedCell:
     """Run Algorithm 1 on one cell.
 
@@ -125,6 +117,8 @@ def train_cell(
         Stops the work from another thread.
     fold_map : callable, optional
         Replaces `map` over the folds of a width, to solve them in threads.
+    on_share : callable, optional
+        Told the share of the widths that are done, after each.
 
     Returns
     -------
@@ -134,15 +128,13 @@ def train_cell(
     if np.ptp(task.rows.y) == 0:
         return _constant_cell(task, settings)
     rows = make_folds(task.rows, settings.n_folds, stratify=True)
-    return _CellTraining(task, settings, rows, token, fold_map).run()
+    return _CellTraining(task, settings, rows, token, fold_map, on_share).run()
 
 
 def median_distance(X: NDArray[np.float32]) -> float:
     """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
     some = X[:: max(1, len(X) // 32)][:32].astype(np.float64)
-    squared = np.square(X[:, None, :] - some[None, :, :]).sum(axis=2) if X.size < 1 << 22 else (
-        np.stack([np.square(X - row).sum(axis=1) for row in some], axis=1)
-    )
+    squared = np.stack([np.square(X - row).sum(axis=1) for row in some])
     positive = squared[squared > 0]
     return float(np.sqrt(np.median(positive))) if len(positive) else 1.0
 
@@ -157,11 +149,14 @@ class _CellTraining:
         rows: FoldedRows,
         token: CancelToken | None,
         fold_map: Map,
+        on_share: Callable[[float], None] | None,
     ) -> None:
         self.task, self.settings, self.rows = task, settings, rows
-        self.token, self.fold_map = token, fold_map
-        self.watch = _Stopwatch()
-        self.fold_weight = np.array([rows.weight[rows.fold(l)].sum() for l in range(rows.n_folds)])
+        self.token, self.fold_map, self.on_share = token, fold_map, on_share
+        self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.fold_weight = np.array(
+            [rows.weight[rows.fold(fold)].sum() for fold in range(rows.n_folds)]
+        )
         total = float(rows.weight.sum())
         self.widths, self.lams = settings.grid.with_kernel(settings.kernel).candidates(
             n_train=total * (1 - 1 / rows.n_folds) if rows.n_folds > 1 else total,
@@ -181,20 +176,31 @@ class _CellTraining:
             choice = Choice(len(self.widths) // 2, len(self.lams) // 2, np.nan)
             return self._finish(self._retrain(cell, choice), choice)
         for w, width in enumerate(self.widths):
-            self.watch.time("kernel", lambda width=width: cell.set_width(width))
+            self._set_width(cell, width)
             self._remember_best(w, self._solve_width(cell, w))
+            if self.on_share is not None:
+                self.on_share((w + 1) / len(self.widths))
         choice = self._select()
-        beta = self._retrain(cell, choice) if self.settings.refit == "retrain" else self._combine(choice)
+        beta = (
+            self._retrain(cell, choice)
+            if self.settings.refit == "retrain"
+            else self._combine(choice)
+        )
         return self._finish(beta, choice)
 
     def _native_cell(self) -> Cell:
         rows, settings = self.rows, self.settings
         begin = time.perf_counter()
-        cell = Cell(rows.X, list(rows.ends), settings.kernel)
+        cell = Cell(rows.X, list(rows.ends), settings.kernel, self.token)
         dual = settings.loss.dual(rows.y, rows.weight)
         cell.add_problem(dual.target, dual.lo, dual.hi, dual.clip)
-        self.watch.seconds["kernel"] += time.perf_counter() - begin
+        self.seconds["kernel"] += time.perf_counter() - begin
         return cell
+
+    def _set_width(self, cell: Cell, width: float) -> None:
+        begin = time.perf_counter()
+        cell.set_width(width, self.token)
+        self.seconds["kernel"] += time.perf_counter() - begin
 
     def _solve_width(self, cell: Cell, w: int) -> NDArray[np.float32]:
         """Fill in risks and certificates of one width; return the coefficients (fold, lam, sample)."""
@@ -228,8 +234,8 @@ class _CellTraining:
         self.gap[w, solved, fold], self.status[w, solved, fold] = path.gap, path.status
         self.steps[w, solved, fold] = path.steps
         beta[fold, solved] = path.beta
-        self.watch.seconds["solver"] += path.seconds_solver
-        self.watch.seconds["validation"] += path.seconds_validation
+        self.seconds["solver"] += path.seconds_solver
+        self.seconds["validation"] += path.seconds_validation
 
     def _alive_lams(self, w: int, fold: int) -> int:
         """Racing: how much of the path a fold still has to solve.
@@ -258,7 +264,7 @@ class _CellTraining:
         begin = time.perf_counter()
         risk = combined_risk(self.risk, self.fold_weight)
         choice = select(risk, combined_risk(self.loss, self.fold_weight))
-        self.watch.seconds["selection"] += time.perf_counter() - begin
+        self.seconds["selection"] += time.perf_counter() - begin
         return choice
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
@@ -266,17 +272,17 @@ class _CellTraining:
         begin = time.perf_counter()
         risk = self.risk[choice.width_index, choice.lam_index]
         beta = combine(self.best[2][:, choice.lam_index], risk, self.fold_weight)
-        self.watch.seconds["selection"] += time.perf_counter() - begin
+        self.seconds["selection"] += time.perf_counter() - begin
         return beta
 
     def _retrain(self, cell: Cell, choice: Choice) -> NDArray[np.float32]:
-        self.watch.time("kernel", lambda: cell.set_width(self.widths[choice.width_index]))
+        self._set_width(cell, self.widths[choice.width_index])
         lams = self.lams[: choice.lam_index + 1]
         path = solve_fold(
             cell, self.rows, self.settings.loss, -1, lams, self.token, time.perf_counter
         )
-        self.watch.seconds["solver"] += path.seconds_solver
-        return path.beta[-1]
+        self.seconds["solver"] += path.seconds_solver
+        return np.asarray(path.beta[-1])
 
     def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
         support = np.flatnonzero(beta)
@@ -296,7 +302,7 @@ class _CellTraining:
             lams=self.lams,
             risks=combined_risk(self.risk, self.fold_weight),
             certificates=Certificates(self.gap, self.status, self.steps),
-            seconds=self.watch.seconds,
+            seconds=self.seconds,
         )
 
 
@@ -323,4 +329,12 @@ def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
     )
 
 
-__all__ = ["Cancelled", "CellSettings", "CellTask", "Certificates", "TrainedCell", "train_cell"]
+__all__ = [
+    "CancelToken",
+    "Cancelled",
+    "CellSettings",
+    "CellTask",
+    "Certificates",
+    "TrainedCell",
+    "train_cell",
+]

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 import localsvm
@@ -71,17 +70,15 @@ def _data_sets(n_rows: int) -> Iterator[DataSet]:
 
 
 def _run(data: DataSet, n_jobs: int | None, console: Console) -> Outcome:
-    estimator = LocalSVC(n_jobs=n_jobs)
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        progress.add_task(f"training on {len(data.y):,} rows of {data.name}", total=None)
-        begin = time.perf_counter()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GridEdgeWarning)
-            estimator.fit(data.X, data.y)
-        fitted = time.perf_counter()
-        predicted = estimator.predict(data.X_test)
-        done = time.perf_counter()
+    console.print(f"Training on {len(data.y):,} rows of {data.name} ...", highlight=False)
+    estimator = LocalSVC(n_jobs=n_jobs, verbose=1)
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GridEdgeWarning)
+        estimator.fit(data.X, data.y)
+    fitted = time.perf_counter()
+    predicted = estimator.predict(data.X_test)
+    done = time.perf_counter()
     error = float((predicted != data.y_test).mean())
     return Outcome(data, estimator, fitted - begin, done - fitted, error)
 

@@ -1,15 +1,19 @@
 """Content decides, not order: hashes of rows, the canonical order, duplicates merged into weights.
 
-Enters: scaled float32 rows, targets, weights, a seed. Leaves: `Rows` in an order that depends on the rows' content
-only, so that the model is the same for any order of the input, and a weight of 2 is the same as a row given twice.
+Enters: rows, targets, weights, a seed. Leaves: `Rows` in an order that depends on the rows' content
+only, so that the model is the same for any order of the input, and a weight of 2 is the same as a
+row given twice.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Float = TypeVar("_Float", np.float32, np.float64)
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
@@ -37,15 +41,48 @@ def _mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return h ^ (h >> np.uint64(31))
 
 
-def content_hash(X: NDArray[np.float32], seed: int) -> NDArray[np.uint64]:
+def content_hash(X: NDArray[np.floating], seed: int) -> NDArray[np.uint64]:
     """Return a seeded 64-bit hash of every row; equal rows hash equally, -0.0 counts as 0.0."""
+    word = np.uint64 if X.dtype == np.float64 else np.uint32
     with np.errstate(over="ignore"):
         start = (np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + np.uint64(1)) * _MULTIPLIER
         h = np.full(X.shape[0], start, dtype=np.uint64)
-        for column in (X + np.float32(0)).T:
-            bits = np.ascontiguousarray(column).view(np.uint32).astype(np.uint64)
+        for column in X.T:
+            bits = (column + X.dtype.type(0)).view(word).astype(np.uint64)
             h = _mix(h + _MULTIPLIER + bits)
     return h
+
+
+def distinct_rows(
+    X: NDArray[_Float], y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
+) -> tuple[NDArray[_Float], NDArray[np.float64], NDArray[np.float64]]:
+    """Order samples by content and merge identical ones; samples of weight zero are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.content import distinct_rows
+    >>> X, y = np.array([[7.0], [3.0], [7.0], [7.0]]), np.array([1.0, 1.0, 1.0, -1.0])
+    >>> X, y, weight = distinct_rows(X, y, np.array([1.0, 0.0, 2.0, 1.0]))
+    >>> X.tolist(), y.tolist(), weight.tolist()
+    ([[7.0], [7.0]], [-1.0, 1.0], [1.0, 3.0])
+    """
+    if not (weight > 0).all():
+        present = weight > 0
+        X, y, weight = X[present], y[present], weight[present]
+    h = content_hash(X, seed)
+    order = np.lexsort((weight, y, h))
+    # Rows are compared only where the hashes of neighbours in this order agree.
+    alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
+    above, below = order[alike], order[alike + 1]
+    equal = (X[above] == X[below]).all(axis=1) & (y[above] == y[below])
+    new_sample = np.ones(len(y), dtype=bool)
+    new_sample[alike[equal] + 1] = False
+    first = np.flatnonzero(new_sample)
+    kept = order[first]
+    zero = X.dtype.type(0)  # turns -0.0 into 0.0, whichever of the two came first
+    X = np.ascontiguousarray(X[kept]) + zero
+    return X, y[kept], np.add.reduceat(weight[order], first)
 
 
 def canonical_rows(
@@ -54,20 +91,8 @@ def canonical_rows(
     weight: NDArray[np.float64],
     seed: int,
 ) -> Rows:
-    """Order samples by content and merge identical ones; samples of weight zero are left out."""
-    present = weight > 0
-    X, y, weight = X[present], y[present], weight[present]
-    h = content_hash(X, seed)
-    order = np.lexsort((weight, y, h))
-    X, y, weight = X[order], y[order], weight[order]
+    """Return the distinct samples in the order of their seeded hash."""
+    X, y, weight = distinct_rows(X, y, weight, seed)
     new_features = np.ones(len(y), dtype=bool)
     new_features[1:] = (X[1:] != X[:-1]).any(axis=1)
-    new_sample = new_features.copy()
-    new_sample[1:] |= y[1:] != y[:-1]
-    first = np.flatnonzero(new_sample)
-    return Rows(
-        X=np.ascontiguousarray(X[first]),
-        y=y[first],
-        weight=np.add.reduceat(weight, first),
-        group=np.cumsum(new_features)[first] - 1,
-    )
+    return Rows(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1)

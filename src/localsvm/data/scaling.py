@@ -28,7 +28,7 @@ class AffineScaling:
         with np.errstate(over="ignore"):
             # Halves first: the difference of two finite numbers may overflow, that of their halves cannot.
             halves = X.astype(np.float64) / 2 - self.shift / 2
-            return (2 * self.factor * halves).astype(np.float32)
+            return (2 * (self.factor * halves)).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineSca
     mean = share @ relative
     spread = np.sqrt(share @ np.square(relative - mean))
     spread[spread < 1e-12] = 0.0
-    return AffineScaling(mean * unit, _inverse(spread) / unit)
+    return AffineScaling(mean * unit, _inverse(spread * unit))
 
 
 def _quantile(X: NDArray[np.floating], weight: NDArray[np.float64]) -> QuantileScaling:

@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d
 
 from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.validation import check_choice, check_weights, class_weights
+from localsvm.estimators.validation import (
+    check_choice,
+    check_class_weight,
+    check_labels,
+    check_magnitude,
+    check_weights,
+    class_weights,
+)
 from localsvm.losses import Hinge
 
 
 class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     """Support vector classification that tunes itself.
 
-    Width and regularisation are chosen by cross-validation on a grid; the solutions of the folds are combined into
-    one decision function (Alg. 1 of the paper).
+    Width and regularisation are chosen by cross-validation on a grid; the solutions of the folds
+    are combined into one decision function (Alg. 1 of the paper).
 
     Parameters
     ----------
     cell_size : int, default=2000
         Largest number of samples in a cell. Not used with ``partition="none"``.
     partition : {"none"}, default="none"
-        How the input space is cut into cells. "none" trains one machine on all samples; its memory grows with the
-        square of their number.
+        How the input space is cut into cells. "none" trains one machine on all samples; its memory
+        grows with the square of their number.
     cell_radius : float, optional
         Largest radius of a cell, for partitions by radius.
     n_folds : int, default=5
@@ -41,22 +47,25 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     relevance : None, default=None
         Feature weights; not available yet.
     search : {"full", "racing"}, default="full"
-        Solve every grid point, or leave out points that cannot win any more (two standard errors behind).
+        Solve every grid point, or leave out points that cannot win any more (two standard errors
+        behind).
     scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
         Scaling of the features, part of the model; "auto" is "minmax".
     missing : {"error"}, default="error"
         What to do with missing values.
     refit : {"combine", "retrain"}, default="combine"
-        Combine the solutions of the folds, weighted by their risks, or train once more on all samples.
+        Combine the solutions of the folds, weighted by their risks, or train once more on all
+        samples.
     max_memory : str or int, optional
-        Memory limit; not used with ``partition="none"``.
+        Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
+        needs more is refused before it starts.
     n_jobs : int, optional
-        Number of threads; None is all cores.
+        Number of threads; None and -1 are all cores, -2 all but one.
     random_state : int, RandomState or None, default=None
         Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
     verbose : int, default=0
         1 shows progress on the standard error stream.
-    checkpoint : str, optional
+    checkpoint : None, default=None
         Directory for checkpoints; not available yet.
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the classes.
@@ -74,7 +83,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     n_cells_ : int
         Number of cells.
     timings_ : dict
-        Seconds in partition, kernel, solver, validation, selection (summed over threads) and in total.
+        Seconds in partition, kernel, solver, validation, selection (summed over threads) and in
+        total.
     model_ : LocalModel
         The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
     n_features_in_ : int
@@ -112,7 +122,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: str | None = None,
+        checkpoint: None = None,
         class_weight: Any = None,
         multiclass: str = "ovo",
         loss: str = "hinge",
@@ -153,7 +163,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         y : array-like of shape (n_samples,)
             Labels of two classes, of any type.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples: 0 is as if absent, an integer as if repeated.
+            Weights of the samples: 0 is as if absent, an integer as if repeated. The grid of lams
+            reaches the further down the more samples there are, so weights should sum to about
+            their number, not to one.
 
         Returns
         -------
@@ -163,19 +175,24 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         Examples
         --------
         >>> from localsvm import LocalSVC
-        >>> LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"]).predict([[0.0], [1.2]])
+        >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+        >>> clf.predict([[0.0], [1.2]])
         array(['a', 'b'], dtype='<U1')
         """
         check_choice("loss", self.loss, ("hinge",))
         check_choice("multiclass", self.multiclass, ("ovo", "ovr"))
+        check_class_weight(self.class_weight)
         settings = self._settings(Hinge())
-        X = self._check_features(X, reset=True)
-        y = _check_labels(y, len(X))
-        weight = check_weights(sample_weight, len(X))
-        self.classes_, index = _two_classes(y, weight)
-        factors = class_weights(self.class_weight, self.classes_, index[weight > 0], weight[weight > 0])
-        target = np.where(index == 1, 1.0, -1.0)
-        self._fit_model(X, target, weight * factors[index], settings)
+        features = self._check_features(X, reset=True)
+        labels = check_labels(y, len(features))
+        weight = check_weights(sample_weight, len(labels))
+        classes, index = _two_classes(labels, weight)
+        factor = class_weights(self.class_weight, classes, index, weight)
+        check_magnitude(weight * factor[index])
+        settings = replace(settings, class_factor=(float(factor[0]), float(factor[1])))
+        self._fit_model(features, np.where(index == 1, 1.0, -1.0), weight, settings)
+        self.classes_ = classes
+        self._warn(settings)
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -224,23 +241,13 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[(values >= 0).astype(np.intp)])
 
 
-def _check_labels(y: Any, n_samples: int) -> NDArray[Any]:
-    if y is None:
-        raise InvalidData("requires y to be passed, but the target y is None")
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    if len(y) != n_samples:
-        raise InvalidData(
-            f"X has {n_samples} rows but y has {len(y)} labels (inconsistent numbers of samples): "
-            "give one label per row."
-        )
-    return np.asarray(y)
-
-
 def _two_classes(
     y: NDArray[Any], weight: NDArray[np.float64]
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted labels of samples with positive weight, and every sample's index into them."""
+    """Return the sorted labels of samples with positive weight, and every sample's index into them.
+
+    Samples of weight zero may have other labels; their index means nothing.
+    """
     classes = np.unique(y[weight > 0])
     if len(classes) == 1:
         raise InvalidData(

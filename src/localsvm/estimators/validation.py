@@ -1,25 +1,41 @@
-"""Checks of parameters and data, before any work starts; every message names the value seen and what to do."""
+"""Checks of parameters and data, before any work starts.
+
+Enters: what a user passed. Leaves: plain values, or an error whose message names the value seen
+and what to do.
+"""
 
 from __future__ import annotations
 
+import math
 import numbers
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
 
 from localsvm.errors import InvalidData, InvalidParameter
 
 _BLOCK_ROWS = 65536
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+# Coefficients grow with the total weight; beyond this their squares leave single precision.
+_LARGEST_TOTAL_WEIGHT = 1e15
+_SMALLEST_WEIGHT = 1e-30
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a value that is not one of the choices."""
-    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
-        listed = ", ".join(repr(choice) for choice in choices)
-        raise InvalidParameter(f"{name}={value!r} is not available; use one of {listed}.")
+    if any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        return
+    listed = ", ".join(repr(choice) for choice in choices)
+    use = f"one of {listed}" if len(choices) > 1 else listed
+    raise InvalidParameter(f"{name}={value!r} is not available; use {use}.")
 
 
 def check_integer(name: str, value: object, minimum: int) -> int:
@@ -29,58 +45,195 @@ def check_integer(name: str, value: object, minimum: int) -> int:
     return int(value)
 
 
+def check_positive(name: str, value: object) -> float:
+    """Refuse what is not a positive, finite number."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if 0 < number < math.inf:
+            return number
+    raise InvalidParameter(f"{name}={value!r}: a positive number is needed.")
+
+
+def check_memory(name: str, value: object) -> int | None:
+    """Return a number of bytes, given as such or like '8GB' (10**9) and '8GiB' (2**30).
+
+    Examples
+    --------
+    >>> from localsvm.estimators.validation import check_memory
+    >>> check_memory("max_memory", "1.5GB"), check_memory("max_memory", "512 MiB")
+    (1500000000, 536870912)
+    """
+    if value is None:
+        return None
+    n_bytes = 0
+    if isinstance(value, str):
+        parts = re.fullmatch(r"\s*(\d+\.?\d*)\s*([KMGT]?I?)B?\s*", value.upper(), re.ASCII)
+        if parts is not None and parts[2] in _UNITS:
+            n_bytes = int(float(parts[1]) * _UNITS[parts[2]])
+    elif isinstance(value, numbers.Integral) and not isinstance(value, bool):
+        n_bytes = int(value)
+    if n_bytes < 1:
+        raise InvalidParameter(
+            f"{name}={value!r}: give None, a number of bytes or text like '8GB'."
+        )
+    return n_bytes
+
+
+def check_threads(n_jobs: object, available: int) -> int:
+    """Return the number of threads: None and -1 are all, -2 all but one, and so on."""
+    if n_jobs is None:
+        return available
+    if isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool) and n_jobs != 0:
+        count = int(n_jobs)
+        return count if count > 0 else max(1, available + 1 + count)
+    raise InvalidParameter(f"n_jobs={n_jobs!r}: give the number of threads, or None for all cores.")
+
+
+def check_verbosity(verbose: object) -> int:
+    """Return how much to tell: 0 is nothing."""
+    return int(verbose) if isinstance(verbose, bool) else check_integer("verbose", verbose, 0)
+
+
 def seed_of(random_state: Any) -> int:
-    """Return the seed of the content hash; None is 0, so that a fit is repeatable without being asked."""
+    """Return the seed of the content hash; None is 0: a fit is repeatable without being asked."""
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
-        return int(random_state)
-    try:
+        if int(random_state) >= 0:
+            return int(random_state)
+    elif isinstance(random_state, np.random.RandomState) or random_state is np.random:
         return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError:
-        raise InvalidParameter(
-            f"random_state={random_state!r}: give None, an integer or a numpy RandomState."
-        ) from None
+    raise InvalidParameter(
+        f"random_state={random_state!r}: give None, an integer of at least 0 or a RandomState."
+    )
 
 
 def check_finite(X: NDArray[np.floating], names: Sequence[str] | None) -> None:
     """Refuse NaN and infinity, saying where the first ones are and how many."""
-    for begin in range(0, len(X), _BLOCK_ROWS):
-        if not np.isfinite(X[begin : begin + _BLOCK_ROWS]).all():
-            break
-    else:
+    blocks = range(0, len(X), _BLOCK_ROWS)
+    if all(np.isfinite(X[begin : begin + _BLOCK_ROWS]).all() for begin in blocks):
         return
     bad = ~np.isfinite(X)
     column = int(bad.any(axis=0).argmax())
     row = int(bad[:, column].argmax())
-    kind = "NaN" if np.isnan(X[:, column]).any() else "infinity (inf)"
-    label = repr(names[column]) if names is not None else str(column)
+    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
+    count = int(bad[:, column].sum())
     others = int(bad.any(axis=0).sum()) - 1
-    also = f", and so have {others} other columns" if others else ""
     raise InvalidData(
-        f"column {label} has {int(bad[:, column].sum())} values that are NaN or infinite (first: {kind} "
-        f"at row {row}){also}. Drop these rows or impute them."
+        f"column {_label(names, column)} has {count} NaN or infinite values (first: {kind} at row "
+        f"{row}){_and_others(others)}. Drop these rows or impute them."
     )
+
+
+def _label(names: Sequence[str] | None, column: int) -> str:
+    return repr(str(names[column])) if names is not None else str(column)
+
+
+def _and_others(count: int) -> str:
+    if count == 0:
+        return ""
+    return f", and so has {count} other column" if count == 1 else f", and so have {count} others"
+
+
+def explain_refusal(error: Exception, X: Any) -> Exception:
+    """Return a better error than scikit-learn's for features that are not numbers."""
+    message = str(error)
+    if message.startswith("Complex data not supported"):
+        return InvalidData(
+            "Complex data not supported: X has complex numbers. Give real ones, for example the "
+            "real and the imaginary part as two columns."
+        )
+    text = isinstance(error, ValueError) and message.startswith("could not convert string")
+    if text or isinstance(error, np.exceptions.DTypePromotionError):
+        return _first_non_number(X) or error
+    return error
+
+
+def _first_non_number(X: Any) -> InvalidData | None:
+    names = getattr(X, "columns", None)
+    for column, values in enumerate(np.asarray(X, dtype=object).T):
+        for row, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return InvalidData(
+                    f"column {_label(names, column)} has values that are not numbers (first at row "
+                    f"{row}: {value!r}). Encode it, for example with OneHotEncoder, or drop it."
+                )
+    return None
+
+
+def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
+    """Return one label per sample as an array; refuse what cannot be labels."""
+    if y is None:
+        raise InvalidData("requires y to be passed, but the target y is None: give labels.")
+    labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
+    if len(labels) != n_samples:
+        raise InvalidData(
+            f"X has {n_samples} rows but y has {len(labels)} labels (inconsistent numbers of "
+            "samples): give one label per row."
+        )
+    _check_complete(labels)
+    check_classification_targets(labels)
+    return labels
+
+
+def _check_complete(y: NDArray[Any]) -> None:
+    """Refuse missing labels, and objects that have no order."""
+    if y.dtype.kind == "f":
+        missing = ~np.isfinite(y)
+    elif y.dtype.kind == "O":
+        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise InvalidData(
+            f"y has {int(missing.sum())} labels that are missing or not finite (first: "
+            f"{y[missing][0]} at row {int(missing.argmax())}). Drop these rows."
+        )
+    try:
+        np.unique(y)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in y}))
+        raise InvalidData(f"y mixes labels of types {kinds}: give labels of one type.") from None
+
+
+def _is_missing(label: object) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas.NA is neither equal to itself nor different
+        return True
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return weights as an array; refuse negative, infinite and all-zero ones."""
     if sample_weight is None:
         return np.ones(n_samples)
-    if isinstance(sample_weight, numbers.Real):
-        weight = np.full(n_samples, float(sample_weight))
-    else:
-        try:
-            weight = np.asarray(sample_weight, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise InvalidData("sample_weight must be numbers, one per sample.") from None
+    weight = np.asarray(sample_weight)
+    if weight.dtype.kind not in "biufO":
+        raise InvalidData(
+            f"sample_weight has dtype {weight.dtype}: one number per sample is needed."
+        )
+    try:
+        weight = weight.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidData("sample_weight has values that are not numbers.") from None
+    if weight.ndim == 0:
+        weight = np.full(n_samples, weight)
     if weight.shape != (n_samples,):
         raise InvalidData(
-            f"sample_weight has shape {weight.shape}, expected ({n_samples},): one weight per sample."
+            f"sample_weight has shape {weight.shape}, expected ({n_samples},): one per sample."
         )
+    _check_weight_values(weight)
+    return weight
+
+
+def _check_weight_values(weight: NDArray[np.float64]) -> None:
     if not np.isfinite(weight).all():
+        row = int((~np.isfinite(weight)).argmax())
         raise InvalidData(
-            f"sample_weight has {int((~np.isfinite(weight)).sum())} values that are NaN or infinite (inf)."
+            f"sample_weight has {int((~np.isfinite(weight)).sum())} NaN or infinite (inf) values "
+            f"(first at row {row}). Leave rows out by weight 0."
         )
     if (weight < 0).any():
         row = int((weight < 0).argmax())
@@ -90,7 +243,30 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
         )
     if not (weight > 0).any():
         raise InvalidData("all sample weights are zero: there is nothing to learn from.")
-    return weight
+
+
+def check_magnitude(weight: NDArray[np.float64]) -> None:
+    """Refuse weights, class weights included, that single precision cannot compute with."""
+    largest = float(weight.max())
+    if largest < _SMALLEST_WEIGHT or largest * len(weight) > _LARGEST_TOTAL_WEIGHT:
+        raise InvalidData(
+            f"the largest sample weight, with class_weight, is {largest:g}: single precision needs "
+            f"at least {_SMALLEST_WEIGHT:g} and at most {_LARGEST_TOTAL_WEIGHT:g} divided by the "
+            "number of samples. Rescale the weights; one of 2 counts as a row given twice."
+        )
+
+
+def check_class_weight(class_weight: object) -> None:
+    """Refuse what cannot be class weights, before the labels are known."""
+    if isinstance(class_weight, dict):
+        for label, factor in class_weight.items():
+            check_positive(f"class_weight[{label!r}]", factor)
+    elif not (
+        class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
+    ):
+        raise InvalidParameter(
+            f"class_weight={class_weight!r}: give None, 'balanced' or a dict {{label: weight}}."
+        )
 
 
 def class_weights(
@@ -99,20 +275,12 @@ def class_weights(
     """Return the factor of every class, in the order of `classes`."""
     if class_weight is None:
         return np.ones(len(classes))
-    if isinstance(class_weight, str) and class_weight == "balanced":
-        mass = np.bincount(y_index, weights=weight, minlength=len(classes))
+    if isinstance(class_weight, str):
+        # Sums rounded once: the same for any order of the rows.
+        mass = np.array([math.fsum(weight[y_index == c]) for c in range(len(classes))])
         return np.asarray(mass.sum() / (len(classes) * mass))
-    if not isinstance(class_weight, dict):
-        raise InvalidParameter(
-            f"class_weight={class_weight!r}: give None, 'balanced' or a dict like {{label: weight}}."
-        )
-    known = list(classes)
-    unknown = [label for label in class_weight if label not in known]
-    if unknown:
-        raise InvalidParameter(
-            f"class_weight names {unknown[0]!r}, but the classes are {classes.tolist()}."
-        )
-    factors = np.array([float(class_weight.get(label, 1.0)) for label in known])
-    if not (np.isfinite(factors).all() and (factors > 0).all()):
-        raise InvalidParameter(f"class_weight={class_weight!r}: weights must be positive numbers.")
-    return factors
+    known = classes.tolist()
+    for label in class_weight:
+        if label not in known:
+            raise InvalidParameter(f"class_weight names {label!r}, but the classes are {known}.")
+    return np.array([float(class_weight.get(label, 1.0)) for label in known])

@@ -1,0 +1,364 @@
+"""The paper in plain NumPy, slow and obvious: the oracle of the tests, and Algorithm 1 to read.
+
+Enters: the samples of one cell ordered by fold, and the candidates for width and lam. Leaves: the
+decision function of the cell (Alg. 1), with every coefficient, risk and gap found on the way.
+Everything is float64, and nothing is shared with the rest of the package, so that a mistake there
+is not repeated here.
+
+Read from top to bottom: the kernel, the problem of one cell and its dual (Sec. 2), its solution,
+the risks that compare solutions (Sec. 3), and Algorithm 1, which puts them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+HINGE_CLIP = 1.0
+"""The hinge loss never gets worse when f is clipped to [-1, 1] (Sec. 3)."""
+
+EQUAL_RISK = 1e-6
+"""Risks closer than this are equal: solutions are exact to a gap of 1e-3, no finer."""
+
+
+# ------------------------------------------------------------------------------------------ kernel
+
+
+def squared_distances(A: ArrayLike, B: ArrayLike) -> FloatArray:
+    """Compute ||a - b||^2 for all rows a of A and b of B.
+
+    By definition, not as ||a||^2 - 2 <a, b> + ||b||^2, which cancels.
+    """
+    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    return np.asarray(np.square(a[:, None, :] - b[None, :, :]).sum(axis=2))
+
+
+def kernel_matrix(kernel: str, width: float, squared: FloatArray) -> FloatArray:
+    """Compute exp(-||x - x'||^2 / width^2) ("gauss") or exp(-||x - x'|| / width) ("laplace")."""
+    exponent = squared / width**2 if kernel == "gauss" else np.sqrt(squared) / width
+    return np.asarray(np.exp(-exponent))
+
+
+def decision_values(
+    points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float
+) -> FloatArray:
+    """Evaluate f(x) = sum_i beta_i k(x_i, x) at every point; beta may have several columns."""
+    K = kernel_matrix(kernel, width, squared_distances(points, samples))
+    return np.asarray(K @ np.asarray(beta, dtype=np.float64))
+
+
+# ---------------------------------------------------------------------- the problem and its dual
+#
+# The SVM of a cell (Sec. 2) minimises over f in the kernel's RKHS
+#
+#     lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)),
+#
+# with weights w_i of sum W, all 1 in the paper. The minimiser is f = sum_i beta_i k(x_i, .), so
+# ||f||^2 = beta'K beta. Divide by 2 lam; with box_i = w_i / (2 lam W) and r_i = y_i - f(x_i) the
+# loss of sample i becomes
+#
+#     box_i L(y_i, f(x_i)) = max(lo_i r_i, hi_i r_i),
+#
+#     hinge, max(0, 1 - y f):               lo_i = min(0, y_i box_i),  hi_i = max(0, y_i box_i)
+#     pinball, max((tau - 1) r, tau r):     lo_i = (tau - 1) box_i,    hi_i = tau box_i
+#
+# and the dual is to maximise t'beta - beta'K beta / 2 over lo <= beta <= hi, the target t being y.
+
+
+@dataclass(frozen=True)
+class BoxProblem:
+    """Maximise t'beta - beta'K beta / 2 subject to lo <= beta <= hi."""
+
+    K: FloatArray
+    target: FloatArray
+    lo: FloatArray
+    hi: FloatArray
+    lam: float
+    """The objective times 2 lam is in units of the risk."""
+    clip: float = np.inf
+    """Values of f count as clipped to [-clip, clip]; with inf they are taken as they are."""
+
+
+def hinge_problem(
+    K: FloatArray, y: FloatArray, weight: FloatArray, lam: float, clip: float = HINGE_CLIP
+) -> BoxProblem:
+    """State the dual for the hinge loss and labels -1, +1: y beta lies between 0 and the box."""
+    signed = y * weight / (2 * lam * weight.sum())
+    return BoxProblem(K, y, np.minimum(0.0, signed), np.maximum(0.0, signed), lam, clip)
+
+
+def pinball_problem(
+    K: FloatArray, y: FloatArray, weight: FloatArray, lam: float, tau: float, clip: float = np.inf
+) -> BoxProblem:
+    """State the dual for the pinball loss of quantile tau."""
+    box = weight / (2 * lam * weight.sum())
+    return BoxProblem(K, y, (tau - 1) * box, tau * box, lam, clip)
+
+
+def dual_risk(problem: BoxProblem, beta: FloatArray) -> float:
+    """Compute 2 lam (t'beta - beta'K beta / 2): a lower bound of every regularised risk."""
+    return float(2 * problem.lam * (problem.target @ beta - beta @ problem.K @ beta / 2))
+
+
+def primal_risk(problem: BoxProblem, beta: FloatArray) -> float:
+    """Compute lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i)))."""
+    f = problem.K @ beta
+    r = problem.target - np.clip(f, -problem.clip, problem.clip)
+    losses = np.maximum(problem.lo * r, problem.hi * r)
+    return float(2 * problem.lam * (beta @ f / 2 + losses.sum()))
+
+
+def duality_gap(problem: BoxProblem, beta: FloatArray) -> float:
+    """Compute the duality gap in units of the risk.
+
+    Without clipping the gap is never negative and bounds the distance to the optimum. With it the
+    gap is smaller, even negative: a clipped f may have less risk than any function of the RKHS.
+    It is the one to stop at, for what counts in the end is the risk of the clipped f (Sec. 3).
+    """
+    return primal_risk(problem, beta) - dual_risk(problem, beta)
+
+
+# ------------------------------------------------------------------------------------------ solver
+#
+#   given     K, targets t, boxes lo <= 0 <= hi, a feasible start (0, or a larger lam's solution)
+#   maximise  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
+#   result    beta, and the gap that certifies it
+#   stops     when the gap, clipped as the problem says, is at most `tolerance` in units of the risk
+#
+# There is no offset, so there is no equality constraint, and one coordinate can move alone: of all
+# coordinates, each moved to its own optimum, take the one that gains most (Steinwart, Hush, Scovel,
+# JMLR 2011).
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients, and the gap that certifies them."""
+
+    beta: FloatArray
+    gap: float
+    steps: int
+
+
+def solve_box(
+    problem: BoxProblem,
+    *,
+    tolerance: float = 1e-6,
+    start: FloatArray | None = None,
+    max_steps: int = 1_000_000,
+) -> Solution:
+    """Maximise the dual by greedy steps in one coordinate.
+
+    Parameters
+    ----------
+    problem : BoxProblem
+        The problem; its kernel matrix has a positive diagonal.
+    tolerance : float, default=1e-6
+        Gap at which to stop.
+    start : ndarray of shape (n_samples,), optional
+        Feasible coefficients to start from; the default is 0.
+    max_steps : int, default=1_000_000
+        Steps after which to give up.
+
+    Returns
+    -------
+    Solution
+        Coefficients whose gap is at most `tolerance`.
+
+    Raises
+    ------
+    RuntimeError
+        If `max_steps` steps were not enough.
+    """
+    K, target, lo, hi = problem.K, problem.target, problem.lo, problem.hi
+    beta = np.zeros(len(target)) if start is None else start.copy()
+    k = K.diagonal()
+    r = target - K @ beta
+    for step in range(max_steps):
+        # primal - dual = sum_i max(lo_i rc_i, hi_i rc_i) - beta_i r_i, rc_i = t_i - clip(f(x_i)).
+        rc = target - np.clip(target - r, -problem.clip, problem.clip)
+        if 2 * problem.lam * (np.maximum(lo * rc, hi * rc) - beta * r).sum() <= tolerance:
+            return Solution(beta, duality_gap(problem, beta), step)
+        move = np.clip(beta + r / k, lo, hi) - beta
+        best = int(np.argmax(move * (r - move * k / 2)))
+        beta[best] += move[best]
+        r -= move[best] * K[:, best]
+    raise RuntimeError(f"the gap is above {tolerance:g} after {max_steps} steps; raise max_steps.")
+
+
+def solve_path(problems: Sequence[BoxProblem], *, tolerance: float = 1e-6) -> list[Solution]:
+    """Solve problems of descending lam, each started from the solution before (Alg. 1, line 9).
+
+    Descending lam only widens the box, so the solution before stays feasible.
+    """
+    path: list[Solution] = []
+    for problem in problems:
+        start = path[-1].beta if path else None
+        path.append(solve_box(problem, tolerance=tolerance, start=start))
+    return path
+
+
+# ------------------------------------------------------------------------------------------- risks
+
+
+def hinge_loss(y: FloatArray, f: FloatArray) -> FloatArray:
+    """Compute max(0, 1 - y clip(f))."""
+    return np.maximum(0.0, 1.0 - y * np.clip(f, -HINGE_CLIP, HINGE_CLIP))
+
+
+def classification_loss(y: FloatArray, f: FloatArray) -> FloatArray:
+    """Compute 1 where the sign of f is not y, with sign 0 = 1 (Sec. 3)."""
+    return np.where(np.where(f >= 0, 1.0, -1.0) == y, 0.0, 1.0)
+
+
+def risk(loss: FloatArray, weight: FloatArray) -> float:
+    """Compute the weighted mean of the samples' losses."""
+    return float(loss @ weight / weight.sum())
+
+
+def combined_risk(fold_risk: FloatArray, fold_weight: FloatArray) -> FloatArray:
+    """Average risks (..., fold): the risk over the cell, every sample judged by a stranger."""
+    return np.asarray(fold_risk @ fold_weight / fold_weight.sum())
+
+
+def select(error: FloatArray, loss: FloatArray) -> tuple[int, int]:
+    """Select the grid point (width, lam) of least validation error (Alg. 1, line 18).
+
+    Among equal errors the least hinge loss counts, then the larger width, then the larger lam:
+    both descend along their axes.
+    """
+    points = [(w, q) for w in range(error.shape[0]) for q in range(error.shape[1])]
+    equal = [point for point in points if error[point] <= error.min() + EQUAL_RISK]
+    return min(equal, key=lambda point: float(loss[point]))
+
+
+def fold_shares(fold_error: FloatArray, fold_weight: FloatArray) -> FloatArray:
+    """Compute the folds' weights in the combination, exponential in their risks (Alg. 1, line 12).
+
+    The paper leaves the constant open: the fold of largest risk has the exponent
+    -(samples per fold) / 100.
+    """
+    if fold_error.max() == 0:
+        return np.full(len(fold_error), 1 / len(fold_error))
+    share = np.exp(-fold_weight.mean() / 100 * fold_error / fold_error.max())
+    return np.asarray(share / share.sum())
+
+
+# ------------------------------------------------------------------------------------- Algorithm 1
+
+
+@dataclass(frozen=True)
+class ReferenceCell:
+    """The decision function of a cell, and all that Algorithm 1 computed to find it.
+
+    The axes of the arrays `fold_...` are (width, lam, fold) and, of the last two, samples.
+    """
+
+    beta: FloatArray
+    """Coefficients of the combined function, one per sample."""
+    width: float
+    lam: float
+    choice: tuple[int, int]
+    error: FloatArray
+    """Combined validation error by width and lam."""
+    fold_error: FloatArray
+    fold_loss: FloatArray
+    fold_gap: FloatArray
+    fold_beta: FloatArray
+    fold_values: FloatArray
+    """Values, at all samples, of the function trained without the fold."""
+
+
+def train_cell_reference(
+    X: ArrayLike,
+    y: FloatArray,
+    weight: FloatArray,
+    ends: Sequence[int],
+    widths: FloatArray,
+    lams: FloatArray,
+    *,
+    kernel: str = "gauss",
+    clip: float = HINGE_CLIP,
+    tolerance: float = 1e-6,
+) -> ReferenceCell:
+    """Run Algorithm 1 on one cell with the hinge loss.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Samples ordered by fold.
+    y, weight : ndarray of shape (n_samples,)
+        Labels -1, +1 and weights.
+    ends : sequence of int
+        One past the last sample of every fold.
+    widths, lams : ndarray
+        Descending candidates.
+    kernel : {"gauss", "laplace"}, default="gauss"
+        The kernel.
+    clip : float, default=1
+        Clipping bound of the gap at which solves stop; inf for the plain gap.
+    tolerance : float, default=1e-6
+        That gap.
+
+    Returns
+    -------
+    ReferenceCell
+        The combined function and how it was found.
+    """
+    folds = np.split(np.arange(len(y)), ends[:-1])
+    shape = (len(widths), len(lams), len(folds))
+    error, loss, gap = np.empty(shape), np.empty(shape), np.empty(shape)
+    beta, values = np.zeros((*shape, len(y))), np.empty((*shape, len(y)))
+    squared = squared_distances(X, X)
+    for w, width in enumerate(widths):
+        K = kernel_matrix(kernel, width, squared)
+        for fold, held_out in enumerate(folds):
+            train = np.setdiff1d(np.arange(len(y)), held_out)
+            K_train = K[np.ix_(train, train)]
+            problems = [hinge_problem(K_train, y[train], weight[train], lam, clip) for lam in lams]
+            for q, solution in enumerate(solve_path(problems, tolerance=tolerance)):
+                at = (w, q, fold)
+                beta[at][train] = solution.beta
+                values[at] = K @ beta[at]
+                y_out, f_out, weight_out = y[held_out], values[at][held_out], weight[held_out]
+                error[at] = risk(classification_loss(y_out, f_out), weight_out)
+                loss[at] = risk(hinge_loss(y_out, f_out), weight_out)
+                gap[at] = solution.gap
+    fold_weight = np.array([weight[fold].sum() for fold in folds])
+    combined_error = combined_risk(error, fold_weight)
+    w, q = select(combined_error, combined_risk(loss, fold_weight))
+    return ReferenceCell(
+        beta=fold_shares(error[w, q], fold_weight) @ beta[w, q],
+        width=float(widths[w]),
+        lam=float(lams[q]),
+        choice=(w, q),
+        error=combined_error,
+        fold_error=error,
+        fold_loss=loss,
+        fold_gap=gap,
+        fold_beta=beta,
+        fold_values=values,
+    )
+
+
+def retrain_reference(
+    cell: ReferenceCell,
+    X: ArrayLike,
+    y: FloatArray,
+    weight: FloatArray,
+    *,
+    kernel: str = "gauss",
+    clip: float = HINGE_CLIP,
+    tolerance: float = 1e-6,
+) -> ReferenceCell:
+    """Replace the combination by one function trained on all samples at the chosen point.
+
+    Parameters and result are those of `train_cell_reference`, whose result `cell` is.
+    """
+    K = kernel_matrix(kernel, cell.width, squared_distances(X, X))
+    solution = solve_box(hinge_problem(K, y, weight, cell.lam, clip), tolerance=tolerance)
+    return replace(cell, beta=solution.beta)

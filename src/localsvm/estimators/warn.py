@@ -1,0 +1,66 @@
+"""What to know about a fit that went through: choices at an edge, solves that stopped early.
+
+Enters: trained cells and the settings they were trained with. Leaves: warnings that say how many
+and which grid to try instead.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from localsvm.cell.grid import Grid
+from localsvm.cell.train import CellSettings, TrainedCell
+from localsvm.errors import GridEdgeWarning, PrecisionWarning
+
+_FACTOR = 5  # by which an advised range is wider than the one that was too narrow
+
+
+def warn_of_edges(cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int) -> None:
+    """Warn of cells whose best width or lam is an end of the grid."""
+    counts = Counter(cell.edge for cell in cells if cell.edge is not None)
+    for edge, count in sorted(counts.items()):
+        advice = _wider(settings.grid.with_kernel(settings.kernel), edge)
+        warnings.warn(
+            f"{count} of {len(cells)} cells chose the {edge}; {advice}.",
+            GridEdgeWarning,
+            stacklevel,
+        )
+
+
+def warn_of_precision(
+    cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int
+) -> None:
+    """Warn of solves that ended above the tolerance."""
+    unconverged = sum(cell.certificates.n_unconverged for cell in cells)
+    if unconverged == 0:
+        return
+    solves = sum(int(np.isfinite(cell.certificates.gap).sum()) for cell in cells)
+    gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells)
+    warnings.warn(
+        f"{unconverged} of {solves} solves ended above the tolerance (largest gap {gap:.2g}); this "
+        f"happens at very small lam. Leave such lams out{_narrower(settings.grid)}.",
+        PrecisionWarning,
+        stacklevel,
+    )
+
+
+def _wider(grid: Grid, edge: str) -> str:
+    """Return the advice for an edge, with a range of the user's own rule."""
+    end, name = edge.split()
+    if getattr(grid, f"{name}s") is not None:
+        return f"add {'larger' if end == 'largest' else 'smaller'} values to Grid({name}s=...)"
+    low, high = grid._width_ends() if name == "width" else grid._lam_ends()
+    low, high = (low, high * _FACTOR) if end == "largest" else (low / _FACTOR, high)
+    rule = "" if grid.rule == "default" else f", rule={grid.rule!r}"
+    return f"widen it with Grid({name}=({low:g}, {high:g}){rule})"
+
+
+def _narrower(grid: Grid) -> str:
+    if grid.lams is not None:
+        return " of Grid(lams=...)"
+    low, high = grid._lam_ends()
+    return f", for example with Grid(lam=({low * _FACTOR:g}, {max(high, low * _FACTOR):g}))"

@@ -1,0 +1,114 @@
+"""Ctrl-C stops a fit, and so does a callback that fails: soon, quietly, without threads left."""
+
+import _thread
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from localsvm import LocalSVC
+from localsvm.cell.train import CellSettings
+from localsvm.fit import FitSettings, fit_model
+
+# Coin flips on 6000 rows: with 20 x 20 grid points a fit takes half a minute and more.
+SLOW_FIT = """
+import pathlib, signal, sys
+import numpy as np
+from localsvm import LocalSVC
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
+random = np.random.RandomState(0)
+X, y = random.uniform(size=(6000, 6)), random.randint(2, size=6000)
+pathlib.Path(sys.argv[1]).touch()
+LocalSVC(grid=20).fit(X, y)
+print("fitted")
+"""
+
+
+def wait_for(file, seconds):
+    end = time.monotonic() + seconds
+    while not file.exists():
+        assert time.monotonic() < end, "the process did not start"
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
+@pytest.mark.parametrize("delay", [0.3, 2.5], ids=["at the beginning", "in the middle"])
+def test_ctrl_c_stops_a_long_fit_with_nothing_but_a_traceback(tmp_path, delay):
+    started = tmp_path / "started"
+    child = subprocess.Popen(
+        [sys.executable, "-c", SLOW_FIT, str(started)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_for(started, 60)
+        time.sleep(delay)
+        assert child.poll() is None, "the fit ended before the signal"
+        begin = time.perf_counter()
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=60)
+        seconds = time.perf_counter() - begin
+    finally:
+        child.kill()
+    print(f"stopped {seconds:.2f} s after the signal")
+    assert seconds < 5  # one second is the aim; a busy machine may need more
+    assert child.returncode == -signal.SIGINT
+    assert out == ""
+    assert err.startswith("Traceback (most recent call last):")
+    assert err.count("Traceback") == 1
+    assert err.rstrip().endswith("KeyboardInterrupt")
+
+
+@pytest.fixture
+def coin_flips():
+    random = np.random.RandomState(0)
+    return random.uniform(size=(3000, 4)), random.choice([-1.0, 1.0], size=3000)
+
+
+@pytest.fixture
+def no_new_threads():
+    before = set(threading.enumerate())
+    yield
+    assert set(threading.enumerate()) <= before
+
+
+def test_an_interrupted_fit_leaves_no_threads_and_nothing_fitted(coin_flips, no_new_threads):
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    timer = threading.Timer(0.5, _thread.interrupt_main)
+    timer.start()
+    try:
+        clf = LocalSVC(grid=20)
+        with pytest.raises(KeyboardInterrupt):
+            clf.fit(*coin_flips)
+        assert not hasattr(clf, "model_")
+    finally:
+        timer.cancel()
+        timer.join()
+        signal.signal(signal.SIGINT, handler)
+
+
+def test_a_callback_that_fails_fails_the_fit_and_leaves_no_threads(coin_flips, no_new_threads):
+    X, y = coin_flips[0][:100], coin_flips[1][:100]
+    settings = FitSettings(CellSettings(), scaling="minmax", seed=0, n_threads=3)
+    caught = []
+
+    def fail(progress):
+        raise RuntimeError("no more")
+
+    def fit():
+        try:
+            fit_model(X, y, np.ones(100), settings, fail)
+        except RuntimeError as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=fit)
+    thread.start()
+    thread.join()
+    assert caught == ["no more"]

@@ -1,0 +1,168 @@
+"""Parameters that make no sense are refused with a sentence, before any work starts."""
+
+import re
+
+import numpy as np
+import pytest
+
+import localsvm.estimators.base
+import localsvm.fit
+from localsvm import Grid, InvalidData, InvalidParameter, LocalSVC
+from localsvm.data import toy_mixture
+
+pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
+
+
+def small(**parameters):
+    return LocalSVC(**{"grid": 4, **parameters})
+
+
+@pytest.fixture
+def rows():
+    X, y = toy_mixture(60, 3, random_state=0)
+    return X.astype(np.float64), y.astype(int)
+
+
+@pytest.fixture
+def no_work(monkeypatch):
+    """Training is an error: whatever is refused, is refused before."""
+
+    def refuse(*_):
+        pytest.fail("work had started")
+
+    monkeypatch.setattr(localsvm.estimators.base, "fit_model", refuse)
+
+
+CHOICES = {
+    "partition": "'none'",
+    "kernel": "one of 'auto', 'gauss', 'laplace'",
+    "relevance": "None",
+    "search": "one of 'full', 'racing'",
+    "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
+    "missing": "'error'",
+    "refit": "one of 'combine', 'retrain'",
+    "checkpoint": "None",
+    "multiclass": "one of 'ovo', 'ovr'",
+    "loss": "'hinge'",
+}
+NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
+
+REFUSED = {
+    "cell_size": [0, -5, 2.5, "2000", None, True, np.nan, [100]],
+    "cell_radius": [0.0, -1.0, np.inf, np.nan, "1", True, [1.0]],
+    "n_folds": [1, 0, -3, 2.5, "5", None, True, [5]],
+    "grid": [
+        0,
+        -1,
+        10.0,
+        "10",
+        None,
+        True,
+        [10, 10],
+        (0.1, 10.0),
+        {"n_widths": 3},
+        np.ones((2, 2)),
+    ],
+    "max_memory": [0, -1, 1.5, "", "lots", "GB", "-8GB", "8XB", "0GB", True, [8]],
+    "n_jobs": [0, 2.0, "2", True, [2], np.nan],
+    "random_state": [-1, 0.5, "0", True, [1, 2], np.random.default_rng(0)],
+    "verbose": [-1, 0.5, "1", None, [1]],
+}
+NEEDS = {
+    "cell_size": "an integer of at least 1 is needed",
+    "cell_radius": "a positive number is needed",
+    "n_folds": "an integer of at least 2 is needed",
+    "grid": r"give the number of steps \(10, 15, 20\) or a Grid",
+    "max_memory": "give None, a number of bytes or text like '8GB'",
+    "n_jobs": "give the number of threads, or None for all cores",
+    "random_state": "give None, an integer of at least 0 or a RandomState",
+    "verbose": "an integer of at least 0 is needed",
+}
+
+
+def shown(name, value):
+    return re.escape(f"{name}={value!r}")
+
+
+@pytest.mark.parametrize("value", NO_CHOICE, ids=repr)
+@pytest.mark.parametrize("name", CHOICES)
+def test_an_unknown_choice_is_refused_with_the_known_ones(rows, no_work, name, value):
+    sentence = f"^{shown(name, value)} is not available; use {re.escape(CHOICES[name])}\\.$"
+    with pytest.raises(InvalidParameter, match=sentence):
+        LocalSVC(**{name: value}).fit(*rows)
+
+
+@pytest.mark.parametrize("name", sorted(set(CHOICES) - {"relevance", "scaling", "checkpoint"}))
+def test_none_is_refused_where_it_is_no_choice(rows, no_work, name):
+    with pytest.raises(InvalidParameter, match=f"{name}=None is not available"):
+        LocalSVC(**{name: None}).fit(*rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]], ids=repr
+)
+def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, name, value):
+    with pytest.raises(InvalidParameter, match=f"^{shown(name, value)}: {NEEDS[name]}\\.$"):
+        LocalSVC(**{name: value}).fit(*rows)
+
+
+def test_every_parameter_is_refused_something():
+    tested = {*CHOICES, *REFUSED, "class_weight"}
+    assert tested == set(LocalSVC().get_params())
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"cell_size": np.int64(1)},
+        {"cell_radius": 0.5},
+        {"cell_radius": 2},
+        {"n_folds": np.int32(3)},
+        {"grid": np.int64(3)},
+        {"grid": Grid(widths=[1.0], lams=[0.1])},
+        {"max_memory": "8GB"},
+        {"max_memory": "512 MiB"},
+        {"max_memory": "1.5tb"},
+        {"max_memory": 10**9},
+        {"n_jobs": -1},
+        {"n_jobs": -100},
+        {"n_jobs": np.int64(2)},
+        {"random_state": np.int64(3)},
+        {"random_state": 2**70},
+        {"random_state": np.random.RandomState(0)},
+        {"kernel": np.str_("laplace")},
+        {"multiclass": "ovr"},
+        {"verbose": False},
+    ],
+    ids=repr,
+)
+def test_values_that_make_sense_are_taken(rows, parameters):
+    assert small(**parameters).fit(*rows).score(*rows) > 0.5
+
+
+def test_parameters_are_checked_at_fit_and_not_before():
+    assert LocalSVC(kernel="nonsense").set_params(refit="nonsense").refit == "nonsense"
+
+
+def test_parameters_are_looked_at_before_data(no_work):
+    with pytest.raises(InvalidParameter, match="kernel='nonsense'"):
+        LocalSVC(kernel="nonsense").fit(None, None)
+
+
+def test_an_unknown_parameter_is_named_by_python_itself():
+    with pytest.raises(TypeError, match="gamma"):
+        LocalSVC(gamma=1.0)
+
+
+def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
+    with pytest.raises(
+        InvalidData, match=r"60 distinct samples needs 3\.6e-05 GB .*max_memory allows 1e-05 GB"
+    ):
+        small(max_memory=10_000).fit(*rows)
+    assert small(max_memory="40kB").fit(*rows).n_cells_ == 1
+
+
+def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
+    monkeypatch.setattr(localsvm.fit, "_physical_memory", lambda: 20_000)
+    with pytest.raises(InvalidData, match="but this machine has 2e-05 GB"):
+        small().fit(*rows)

@@ -37,7 +37,7 @@ layers: $(VENV)/.installed
 	$(VENV)/bin/lint-imports
 
 bench: $(VENV)/.installed
-	$(PY) benchmarks/cell.py $(ARGS)
+	$(PY) -m benchmarks.cell $(ARGS)
 
 dist: $(VENV)/.installed
 	rm -rf dist $(CLEAN)

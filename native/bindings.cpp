@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -94,7 +95,7 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
   }
   const size_t n_lambdas = lambdas.size(), n = cell.n();
   const size_t n_left_out = fold < 0 ? 0 : cell.fold_range(fold).size();
-  result.gap.resize(n_lambdas);
+  result.gap.resize(n_lambdas, std::numeric_limits<double>::quiet_NaN());
   result.status.resize(n_lambdas, static_cast<int8_t>(Status::cancelled));
   result.steps.resize(n_lambdas);
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_lambdas, n}),

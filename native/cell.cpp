@@ -18,7 +18,6 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
       K_(ld_ * n, Uninitialised{}),
       neighbour_distances_(static_cast<size_t>(n) * kNeighbours),
       neighbour_kernel_(static_cast<size_t>(n) * kNeighbours),
-      packed_(ld_ * n, Uninitialised{}),
       neighbours_(static_cast<size_t>(n) * kNeighbours) {
   size_t stored = 0;
   for (int b = 0; b < n_blocks(); ++b) {
@@ -78,7 +77,6 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
       float* row = K_.data() + ld_ * i;
       op.kernel_values(kernel_, width, distance_tail(i), row + rows.begin, ld_ - rows.begin);
       // While the row is in the cache.
-      op.pack(row, packed_.data() + ld_ * i, ld_);
       for (OwnedProblem& problem : problems_)
         for (int fold = 0; fold < n_folds(); ++fold)
           problem.bound_sums[static_cast<size_t>(fold) * n_ + i] =
@@ -116,7 +114,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   PathResult result;
   result.beta.resize(n_lambdas * n_);
   result.values.resize(n_lambdas * n_left_out);
-  BoxSolver solver({K_.data(), packed_.data(), ld_, n_, neighbours_.data(), neighbour_kernel_.data()},
+  BoxSolver solver({K_.data(), ld_, n_, neighbours_.data(), neighbour_kernel_.data()},
                    {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip}, left_out,
                    total_weight);
   for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {

@@ -3,7 +3,7 @@
 // Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
 // of K.  Distances are computed once, the kernel matrix once per width, and shared by all folds and problems.
 //
-// Memory, in floats: n^2/2 for the distances (upper triangle, in blocks of rows), n^2 for K, n^2/2 for its 16-bit copy.
+// Memory, in floats: n^2/2 for the distances (upper triangle, in blocks of rows) and n^2 for K.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,6 @@ class Cell {
   int n_prepared_ = 0;
   std::vector<size_t> block_starts_;  // of a block's rows in distances_
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
-  Aligned<uint16_t> packed_;
   std::vector<int32_t> neighbours_;
   std::vector<OwnedProblem> problems_;
 };

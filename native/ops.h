@@ -53,17 +53,13 @@ struct Ops {
   // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
 
-  // sum_{j in range} a_j b_j, accumulated in double every 128 terms.
+  // sum_{j in range} a_j b_j, added up in double: errors here are scaled up along the whole lambda path.
   double (*dot)(const float* a, const float* b, Range range);
 
-  // out = round(65535 k), n entries (a multiple of kPad) in [0, 1].
-  void (*pack)(const float* k, uint16_t* out, size_t n);
-
-  // r -= di K_i + dj K_j on the range, rows packed, di and dj in units of an entry; keys[lane] = max over the lane of
-  // (|clip(r, l, u)| with its low `index_bits` bits replaced by the index).  Non-negative floats order as integers, so
-  // a larger key is a larger possible step.
-  void (*update_and_scan)(float* r, const float* l, const float* u, const uint16_t* row_i, const uint16_t* row_j,
-                          float di, float dj, Range range, int index_bits, int32_t* keys);
+  // r -= di K_i + dj K_j on the range; keys[lane] = max over the lane of (|clip(r, l, u)| with its low `index_bits`
+  // bits replaced by the index).  Non-negative floats order as integers, so a larger key is a larger possible step.
+  void (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
+                          float dj, Range range, int index_bits, int32_t* keys);
 
   // sum over the range of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).

@@ -65,31 +65,15 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
 }
 
 double dot(const float* a, const float* b, Range range) {
-  double total = 0;
+  WideSum sum;
   int i = range.begin;
-  while (i + W <= range.end) {
-    vf acc = {};
-    const int stop = range.end - W < i + 128 - W ? range.end - W : i + 128 - W;
-    for (; i <= stop; i += W) acc += load(a + i) * load(b + i);
-    total += sum(acc);
-  }
+  for (; i + W <= range.end; i += W) sum.add(load(a + i) * load(b + i));
+  double total = sum.total();
   for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
   return total;
 }
 
-inline vf load_entries(const uint16_t* p) {
-#if defined(__AVX512F__)
-  return (vf)_mm512_cvtepi32_ps(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))));
-#elif defined(__AVX2__)
-  return (vf)_mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
-#else
-  vi entries;
-  for (int i = 0; i < W; ++i) entries[i] = p[i];
-  return __builtin_convertvector(entries, vf);
-#endif
-}
-
-void update_and_scan(float* r, const float* l, const float* u, const uint16_t* row_i, const uint16_t* row_j, float di_,
+void update_and_scan(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di_,
                      float dj_, Range range, int index_bits, int32_t* keys) {
   const vf di = splat(di_), dj = splat(dj_);
   const vi keep = splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu));
@@ -98,11 +82,11 @@ void update_and_scan(float* r, const float* l, const float* u, const uint16_t* r
   for (int i = range.begin; i < range.end; i += 2 * W) {
     // The last vector of a range may stand alone when a vector is kPad wide.
     const bool second = W < kPad || i + W < range.end;
-    const vf r0 = load(r + i) - di * load_entries(row_i + i) - dj * load_entries(row_j + i);
+    const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);
     store(r + i, r0);
     best0 = vmax(best0, ((vi)clamp(r0, load(l + i), load(u + i)) & keep) | id0);
     if (second) {
-      const vf r1 = load(r + i + W) - di * load_entries(row_i + i + W) - dj * load_entries(row_j + i + W);
+      const vf r1 = load(r + i + W) - di * load(row_i + i + W) - dj * load(row_j + i + W);
       store(r + i + W, r1);
       best1 = vmax(best1, ((vi)clamp(r1, load(l + i + W), load(u + i + W)) & keep) | id1);
     }
@@ -112,21 +96,6 @@ void update_and_scan(float* r, const float* l, const float* u, const uint16_t* r
   best0 = vmax(best0, best1);
   for (int lane = 0; lane < W; ++lane)
     if (best0[lane] > keys[lane]) keys[lane] = best0[lane];
-}
-
-void pack(const float* k, uint16_t* out, size_t n) {
-  for (size_t i = 0; i < n; i += W) {
-    const vi entries = round_to_int(load(k + i) * 65535.0f);
-#if defined(__AVX512F__)
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + i), _mm512_cvtepi32_epi16((__m512i)entries));
-#elif defined(__AVX2__)
-    const __m256i halves = _mm256_packus_epi32((__m256i)entries, (__m256i)entries);
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i),
-                     _mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0x08)));
-#else
-    for (int lane = 0; lane < W; ++lane) out[i + lane] = static_cast<uint16_t>(entries[lane]);
-#endif
-  }
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
@@ -278,8 +247,7 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
-    pack,                            update_and_scan,   gap,           best_partner,  subtract_rows,
-    evaluate,
+    update_and_scan,                 gap,               best_partner,  subtract_rows, evaluate,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

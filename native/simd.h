@@ -39,6 +39,34 @@ static inline vf splat(float x) { return x - vf{}; }
 static inline vi splat(int32_t x) { return x - vi{}; }
 static inline vd widen(vf v) { return __builtin_convertvector(v, vd); }
 
+// A sum of vectors in double, in two registers: compilers keep a double-width vector in memory.
+struct WideSum {
+  typedef double half __attribute__((vector_size(4 * W)));
+  half low = {}, high = {};
+  void add(vf v) {
+#if defined(__AVX512F__)
+    low += (half)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
+    high += (half)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
+#elif defined(__AVX2__)
+    low += (half)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+    high += (half)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#elif defined(__SSE2__)
+    low += (half)_mm_cvtps_pd((__m128)v);
+    high += (half)_mm_cvtps_pd(_mm_movehl_ps((__m128)v, (__m128)v));
+#else
+    for (int i = 0; i < W / 2; ++i) {
+      low[i] += v[i];
+      high[i] += v[W / 2 + i];
+    }
+#endif
+  }
+  double total() const {
+    double s = 0;
+    for (int i = 0; i < W / 2; ++i) s += low[i] + high[i];
+    return s;
+  }
+};
+
 static inline vi lanes() {
   vi v;
   for (int i = 0; i < W; ++i) v[i] = i;

@@ -11,7 +11,7 @@ constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a 
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.1;          // of the tolerance: an error of r that matters
-constexpr double kVisibleError = 1e-4;    // the same for a rescaled r, which is of order one
+constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
 constexpr double kTooLarge = 5e-3;        // error of r at which sums in float32 are given up
 }  // namespace
 
@@ -19,7 +19,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
     : kernel_(kernel),
       problem_(problem),
       ops_(ops()),
-      loop_({kernel.packed, kernel.ld}, kernel.n),
+      loop_({kernel.K, kernel.ld}, kernel.n),
       left_out_(left_out),
       total_weight_(total_weight),
       base_r_(loop_.nobody),
@@ -163,7 +163,7 @@ double BoxSolver::gap() const {
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
   const int n_sweeps = static_cast<int>(sweeps_.size());
   loop_.forget();
-  loop_.moved = 0;
+  loop_.squared_steps = 0;
   int64_t steps = 0;
   while (steps < max_steps &&
          loop_.advance(sweeps_.data(), n_sweeps, kernel_.neighbours, kernel_.neighbour_kernel)) {
@@ -186,8 +186,11 @@ Certificate BoxSolver::solve(const StopRule& stop) {
       certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
       return certificate;
     }
-    certificate.steps += walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval));
-    if (PackedMatrix::kError * loop_.moved > kVisible * stop.tolerance) settle();
+    const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval));
+    certificate.steps += steps;
+    // A short walk has no rounding worth a look; a long one, or one that found nothing to move, is settled first.
+    const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
+    if (rounding > kVisible * stop.tolerance || steps == 0 || steps >= kernel_.n) settle();
     certificate.gap = gap();
     if (stop.is_cancelled()) {
       certificate.status = Status::cancelled;

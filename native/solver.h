@@ -16,10 +16,9 @@
 //     = sum_i [ max(lo_i rc_i, hi_i rc_i) - beta_i r_i ] / (scale W),     rc_i = t_i - clip(f(x_i)),
 // is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
 //
-// Precision: steps read K as 16-bit fixed point and update r in float32, for speed.  `base_r` is the same vector in
-// double, from K in float32, for coefficients `base`; what has moved since is added to it in one sweep (`settle`), at
-// every new lambda and before a solve whose steps could have left a visible error is believed.  So rounding does not
-// pile up over a path, and certificates are true.
+// Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has moved
+// since is added to it in one sweep (`settle`), at every new lambda and before a solve whose steps could have left a
+// visible error is believed.  So rounding does not pile up over a path, and certificates are true.
 #pragma once
 
 #include <atomic>
@@ -40,8 +39,7 @@ struct Certificate {
 };
 
 struct KernelView {
-  const float* K = nullptr;          // n rows of ld
-  const uint16_t* packed = nullptr;  // the same for steps
+  const float* K = nullptr;  // n rows of ld
   size_t ld = 0;
   int n = 0;
   const int32_t* neighbours = nullptr;      // n x kNeighbours

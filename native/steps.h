@@ -13,21 +13,18 @@
 
 namespace localsvm {
 
-// A kernel matrix as 16-bit fixed point: half the memory traffic, an error of at most 2^-17 an entry.
-struct PackedMatrix {
-  static constexpr float kUnit = 1.0f / 65535.0f;
-  static constexpr float kError = 1.0f / (1 << 17);
-  const uint16_t* K = nullptr;
+// A symmetric matrix with unit diagonal, by rows.
+struct MatrixView {
+  const float* K = nullptr;
   size_t ld = 0;
-  const uint16_t* row(int i) const { return K + ld * static_cast<size_t>(i); }
-  float at(int i, int j) const { return kUnit * row(i)[j]; }
+  const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
 };
 
 class StepLoop {
  public:
   // Room for n coordinates; `size` (padded) entries of every array, and one coordinate that does not exist, with the
   // box [0, 0], behind them.
-  StepLoop(const PackedMatrix& matrix, int n) : nobody(static_cast<int>(padded(n))), matrix_(matrix), ops_(ops()) {
+  StepLoop(const MatrixView& matrix, int n) : nobody(static_cast<int>(padded(n))), matrix_(matrix), ops_(ops()) {
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
@@ -67,8 +64,7 @@ class StepLoop {
     int32_t keys[kMaxLanes] = {};
     for (int s = 0; s < n_sweeps; ++s)
       ops_.update_and_scan(r, l, u, matrix_.row(pending_.i), matrix_.row(pending_.j),
-                           PackedMatrix::kUnit * pending_.di, PackedMatrix::kUnit * pending_.dj, sweeps[s], index_bits_,
-                           keys);
+                           pending_.di, pending_.dj, sweeps[s], index_bits_, keys);
     pending_ = Step{};
     return *std::max_element(keys, keys + kMaxLanes);
   }
@@ -82,7 +78,7 @@ class StepLoop {
 
   const int nobody;
   float *r, *l, *u, *beta, *lo, *hi;
-  double moved = 0;  // sum of |steps|: r may be off by kError times this
+  double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
  private:
   // The coordinate that could move farthest, and the partner with which it gains most.
@@ -101,7 +97,7 @@ class StepLoop {
     for (int c = 0; c < kRecent; ++c) {
       const int j = recent_[c];
       candidates[kNeighbours + c] = j == i ? nobody : j;
-      k[kNeighbours + c] = j == nobody ? 0.0f : matrix_.at(j, i);
+      k[kNeighbours + c] = j == nobody ? 0.0f : matrix_.row(j)[i];
     }
     for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
       candidates[c] = nobody;
@@ -128,12 +124,12 @@ class StepLoop {
     beta[i] = next;
     l[i] = lo[i] - next;
     u[i] = hi[i] - next;
-    moved += std::fabs(delta);
+    squared_steps += static_cast<double>(delta) * delta;
     recent_[next_recent_++ % kRecent] = i;
   }
 
   Aligned<float> arrays_;
-  const PackedMatrix matrix_;
+  const MatrixView matrix_;
   const Ops& ops_;
   int index_bits_;
   Step pending_;

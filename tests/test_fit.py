@@ -147,14 +147,22 @@ def caught_by(grid, data, kind, **parameters):
 @pytest.mark.parametrize(
     ("grid", "edge", "advice"),
     [
-        (Grid(width=(0.001, 0.01), n_lams=2), "largest width", r"Grid\(width=\(0\.001, 0\.05\)\)"),
-        (Grid(width=(1, 9), lams=(0.01, 0.1)), "smallest width", r"Grid\(width=\(0\.2, 9\)\)"),
-        (Grid(widths=(1e-3, 2e-3, 4e-3), n_lams=2), "largest width", "larger .*Grid.widths="),
-        (Grid(n_widths=2, lams=(1.0, 3.0, 9.0)), "smallest lam", "smaller .*Grid.lams="),
         (
-            Grid(n_widths=2, lam=(1000, 5000), rule="liquidsvm"),
+            Grid(n_widths=3, width=(1e-5, 0.2), n_lams=2),
+            "largest width",
+            r"Grid\(width=\(1e-05, 1\)\)",
+        ),
+        (
+            Grid(n_widths=3, width=(0.2, 2000), n_lams=2),
+            "smallest width",
+            r"Grid\(width=\(0\.04, 2000\)\)",
+        ),
+        (Grid(widths=(1e-5, 1e-4, 0.2), n_lams=2), "largest width", "larger .*Grid.widths="),
+        (Grid(widths=(1.0,), lams=(1e-5, 1.0, 3.0)), "smallest lam", "smaller .*Grid.lams="),
+        (
+            Grid(n_widths=1, width=(2, 2), n_lams=3, lam=(1e-3, 1000), rule="liquidsvm"),
             "smallest lam",
-            r"Grid\(lam=\(200, 5000\), rule='liquidsvm'\)",
+            r"Grid\(lam=\(0\.0002, 1000\), rule='liquidsvm'\)",
         ),
     ],
     ids=["width largest", "width smallest", "widths", "lams", "rule"],
@@ -176,15 +184,23 @@ def test_a_choice_inside_the_grid_is_not_warned_of(rings):
     assert cell.lams[-1] < cell.lam < cell.lams[0]
 
 
+def test_an_edge_that_beats_the_inside_by_less_than_noise_is_not_warned_of(rings):
+    grid = Grid(widths=(0.19, 0.2, 0.21), n_lams=2)
+    clf, messages = caught_by(grid, rings, GridEdgeWarning)
+    assert messages == []
+    assert np.ptp(clf.model_.cells[0].risks.min(axis=1)) < 0.05
+
+
 def test_a_grid_without_a_choice_has_no_edge(rings):
     for steps in (1, 2):
         assert caught_by(steps, rings, GridEdgeWarning)[1] == []
 
 
 def test_the_advised_range_is_taken_as_it_is_written(rings):
-    _, (message,) = caught_by(Grid(width=(0.001, 0.01), n_lams=2), rings, GridEdgeWarning)
+    grid = Grid(n_widths=3, width=(1e-5, 0.2), n_lams=2)
+    _, (message,) = caught_by(grid, rings, GridEdgeWarning)
     advised = eval(re.search(r"Grid\(.*\)", message)[0], {"Grid": Grid})
-    assert advised.width == (0.001, 0.05)
+    assert advised.width == (1e-5, 1)
 
 
 def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice(rings):
@@ -192,13 +208,13 @@ def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice
     # precision cannot tell their sums apart.
     X = np.random.RandomState(0).uniform(size=(200, 2))
     y = np.random.RandomState(1).randint(2, size=200)
-    grid = Grid(widths=(3.0,), lams=(1e-12, 1e-11))
+    grid = Grid(widths=(1.0, 3.0), lams=(1e-22, 1e-20))
     clf, messages = caught_by(grid, (X, y), PrecisionWarning)
     certificates = clf.model_.cells[0].certificates
     assert certificates.n_unconverged > 0
     (message,) = messages
     assert re.fullmatch(
-        rf"{certificates.n_unconverged} of 10 solves ended above the tolerance \(largest gap .*\); "
+        rf"{certificates.n_unconverged} of 20 solves ended above the tolerance \(largest gap .*\); "
         r".* Leave such lams out of Grid\(lams=\.\.\.\)\.",
         message,
     )

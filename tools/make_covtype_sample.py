@@ -36,10 +36,7 @@ def stratified_rows(y: NDArray[np.int64]) -> NDArray[np.int64]:
     share = counts * N_ROWS / len(y)
     quota = np.floor(share).astype(int)
     quota[np.argsort(quota - share)[: N_ROWS - quota.sum()]] += 1
-    rows = [
-        random.choice(np.flatnonzero(y == c), q, replace=False)
-        for c, q in zip(classes, quota, strict=True)
-    ]
+    rows = [random.choice(np.flatnonzero(y == c), q, replace=False) for c, q in zip(classes, quota, strict=True)]
     return random.permutation(np.concatenate(rows))
 
 

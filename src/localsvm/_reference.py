@@ -44,9 +44,7 @@ def kernel_matrix(kernel: str, width: float, squared: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-exponent))
 
 
-def decision_values(
-    points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float
-) -> FloatArray:
+def decision_values(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float) -> FloatArray:
     """Evaluate f(x) = sum_i beta_i k(x_i, x) at every point; beta may have several columns."""
     K = kernel_matrix(kernel, width, squared_distances(points, samples))
     return np.asarray(K @ np.asarray(beta, dtype=np.float64))
@@ -84,9 +82,7 @@ class BoxProblem:
     """Values of f count as clipped to [-clip, clip]; with inf they are taken as they are."""
 
 
-def hinge_problem(
-    K: FloatArray, y: FloatArray, weight: FloatArray, lam: float, clip: float = HINGE_CLIP
-) -> BoxProblem:
+def hinge_problem(K: FloatArray, y: FloatArray, weight: FloatArray, lam: float, clip: float = HINGE_CLIP) -> BoxProblem:
     """State the dual for the hinge loss and labels -1, +1: y beta lies between 0 and the box."""
     signed = y * weight / (2 * lam * weight.sum())
     return BoxProblem(K, y, np.minimum(0.0, signed), np.maximum(0.0, signed), lam, clip)

@@ -56,9 +56,7 @@ class Hinge:
         """Return the dual: y beta between 0 and the weight."""
         signed = (y * weight).astype(np.float32)
         zero = np.zeros_like(signed)
-        return DualProblem(
-            y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero), 1.0
-        )
+        return DualProblem(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero), 1.0)
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return the hinge loss of the clipped decision values."""

@@ -224,9 +224,7 @@ def test_two_rows_are_told_apart(variant, scaling):
 def test_more_folds_than_samples_leave_one_out(rows, n_folds):
     X, y = rows[0][:6], [0, 1, 0, 1, 0, 1]
     every = small(n_folds=6).fit(X, y)
-    np.testing.assert_array_equal(
-        small(n_folds=n_folds).fit(X, y).decision_function(X), every.decision_function(X)
-    )
+    np.testing.assert_array_equal(small(n_folds=n_folds).fit(X, y).decision_function(X), every.decision_function(X))
     assert every.model_.cells[0].certificates.gap.shape[-1] == 6
 
 

@@ -98,9 +98,7 @@ def test_none_is_refused_where_it_is_no_choice(rows, no_work, name):
         LocalSVC(**{name: None}).fit(*rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]], ids=repr
-)
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]], ids=repr)
 def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, name, value):
     with pytest.raises(InvalidParameter, match=f"^{shown(name, value)}: {NEEDS[name]}\\.$"):
         LocalSVC(**{name: value}).fit(*rows)
@@ -155,9 +153,7 @@ def test_an_unknown_parameter_is_named_by_python_itself():
 
 
 def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
-    with pytest.raises(
-        InvalidData, match=r"60 distinct samples needs 3\.6e-05 GB .*max_memory allows 1e-05 GB"
-    ):
+    with pytest.raises(InvalidData, match=r"60 distinct samples needs 3\.6e-05 GB .*max_memory allows 1e-05 GB"):
         small(max_memory=10_000).fit(*rows)
     assert small(max_memory="40kB").fit(*rows).n_cells_ == 1
 

@@ -218,9 +218,7 @@ def test_sample_weight_is_routed_through_pipelines_and_cross_validation(toy):
         routed = pipeline.fit(X, y, sample_weight=weight)
         scores = cross_validate(pipeline, X, y, cv=2, params={"sample_weight": weight})
     by_hand = make_pipeline(StandardScaler(), LocalSVC(grid=SMALL)).fit(X[:200], y[:200])
-    np.testing.assert_allclose(
-        routed.decision_function(X), by_hand.decision_function(X), rtol=1e-4, atol=1e-5
-    )
+    np.testing.assert_allclose(routed.decision_function(X), by_hand.decision_function(X), rtol=1e-4, atol=1e-5)
     assert (scores["test_score"] > 0.7).all()
 
 

@@ -77,9 +77,7 @@ def test_row_order_does_not_matter_bit_for_bit(rows, variant):
     expected = values(X, y, weight, **variant)
     for seed in range(3):
         order = np.random.RandomState(seed).permutation(len(y))
-        np.testing.assert_array_equal(
-            values(X[order], y[order], weight[order], **variant), expected
-        )
+        np.testing.assert_array_equal(values(X[order], y[order], weight[order], **variant), expected)
 
 
 def scaling_of(X, y, weight, scaling):
@@ -93,9 +91,7 @@ def test_the_scaling_knows_neither_order_nor_repetition_bit_for_bit(rows, counts
     X, y = rows
     weight = np.random.RandomState(2).gamma(1.0, size=len(y))
     order = np.random.RandomState(0).permutation(len(y))
-    assert scaling_of(X, y, weight, scaling) == scaling_of(
-        X[order], y[order], weight[order], scaling
-    )
+    assert scaling_of(X, y, weight, scaling) == scaling_of(X[order], y[order], weight[order], scaling)
     assert scaling_of(X, y, counts, scaling) == scaling_of(
         np.repeat(X, counts, axis=0), np.repeat(y, counts), None, scaling
     )
@@ -144,16 +140,12 @@ def test_weights_matter(rows, counts):
 
 def test_class_weights_are_the_sample_weights_of_their_rows(rows):
     X, y = rows
-    np.testing.assert_array_equal(
-        values(X, y, class_weight={-1: 2.5, 1: 0.3}), values(X, y, np.where(y > 0, 0.3, 2.5))
-    )
+    np.testing.assert_array_equal(values(X, y, class_weight={-1: 2.5, 1: 0.3}), values(X, y, np.where(y > 0, 0.3, 2.5)))
 
 
 def test_a_class_that_the_dictionary_leaves_out_has_weight_one(rows):
     X, y = rows
-    np.testing.assert_array_equal(
-        values(X, y, class_weight={1: 4.0}), values(X, y, class_weight={-1: 1.0, 1: 4.0})
-    )
+    np.testing.assert_array_equal(values(X, y, class_weight={1: 4.0}), values(X, y, class_weight={-1: 1.0, 1: 4.0}))
 
 
 def test_class_weights_and_sample_weights_multiply(rows, counts):
@@ -183,9 +175,7 @@ def test_balancing_counts_sample_weights(rows, counts):
 
 def test_a_heavier_class_is_predicted_more_often(rows):
     X, y = rows
-    positive = [
-        (values(X, y, class_weight={-1: 1.0, 1: weight}) > 0).mean() for weight in (0.1, 1.0, 10.0)
-    ]
+    positive = [(values(X, y, class_weight={-1: 1.0, 1: weight}) > 0).mean() for weight in (0.1, 1.0, 10.0)]
     assert positive == sorted(positive)
     assert positive[0] < positive[-1]
 

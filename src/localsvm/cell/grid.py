@@ -5,8 +5,9 @@ Enters: size of a training fold, radius of the cell, number of features. Leaves:
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,25 +71,24 @@ class Grid:
     def __post_init__(self) -> None:
         """Refuse what cannot be a grid."""
         if self.rule not in _RULES:
-            raise InvalidParameter(
-                f"Grid(rule={self.rule!r}) is unknown; use one of {', '.join(map(repr, _RULES))}."
-            )
+            raise InvalidParameter(f"Grid(rule={self.rule!r}) is unknown; use one of {', '.join(map(repr, _RULES))}.")
         for name in ("n_widths", "n_lams"):
-            if int(getattr(self, name)) < 1:
-                raise InvalidParameter(f"Grid({name}={getattr(self, name)}): at least 1 is needed.")
+            steps = getattr(self, name)
+            if not isinstance(steps, numbers.Integral) or isinstance(steps, bool) or steps < 1:
+                raise InvalidParameter(f"Grid({name}={steps!r}): an integer of at least 1 is needed.")
         for name in ("width", "lam"):
-            ends = getattr(self, name)
-            if ends is not None and not (len(ends) == 2 and 0 < ends[0] <= ends[1] < np.inf):
+            ends = _numbers(getattr(self, name))
+            if getattr(self, name) is not None and not (ends is not None and len(ends) == 2 and ends[0] <= ends[1]):
                 raise InvalidParameter(
-                    f"Grid({name}={ends}): give a positive smallest and largest value, like (0.2, 20)."
+                    f"Grid({name}={getattr(self, name)!r}): give a positive smallest and largest value, like (0.2, 20)."
                 )
         for name in ("widths", "lams"):
-            values = getattr(self, name)
-            if values is None:
+            if getattr(self, name) is None:
                 continue
-            if len(values) == 0 or not all(0 < v < np.inf for v in values):
-                raise InvalidParameter(f"Grid({name}={values}): all values must be positive.")
-            object.__setattr__(self, name, tuple(float(v) for v in values))
+            values = _numbers(getattr(self, name))
+            if not values:
+                raise InvalidParameter(f"Grid({name}={getattr(self, name)!r}): all values must be positive numbers.")
+            object.__setattr__(self, name, values)
 
     @classmethod
     def of(cls, grid: int | Grid) -> Grid:
@@ -152,9 +152,16 @@ def _ends(by_steps: dict[int, tuple[float, float]], steps: int) -> tuple[float, 
     return by_steps[max(fewest for fewest in by_steps if fewest <= steps)]
 
 
-def _descending(
-    values: tuple[float, ...] | None, low: float, high: float, steps: int
-) -> NDArray[np.float64]:
+def _numbers(values: Any) -> tuple[float, ...] | None:
+    """Return positive finite numbers as a tuple, or None where they are not that."""
+    try:
+        found = tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        return None
+    return found if all(0 < value < np.inf for value in found) else None
+
+
+def _descending(values: tuple[float, ...] | None, low: float, high: float, steps: int) -> NDArray[np.float64]:
     if values is not None:
         return np.sort(np.asarray(values, dtype=np.float64))[::-1]
     high = max(high, low)

@@ -15,8 +15,9 @@ from localsvm._native import CancelToken, Cell
 from localsvm.cell.folds import FoldedRows
 from localsvm.losses import Loss
 
-STATUS = ("converged", "max_steps", "precision", "cancelled")
-"""How a solve can end: at the tolerance, out of steps, at the end of single precision, or stopped from outside."""
+STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
+"""How a solve can end: at the tolerance, out of steps, at the end of single precision, stopped from outside; or not
+even begin, when racing left it out."""
 
 TOLERANCE = 1e-3
 """Clipped duality gap in risk units at which a solve stops."""

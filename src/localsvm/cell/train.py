@@ -47,18 +47,24 @@ class CellSettings:
 
 @dataclass(frozen=True)
 class Certificates:
-    """How every solve ended, by width, lam and fold; grid points that racing skipped have gap NaN."""
+    """How every solve ended, by width, lam and fold; `status` indexes `STATUS`, skipped points have gap NaN.
+
+    The gap is that of the clipped risk (Sec. 3): it bounds how far the clipped function is from the optimum, and may
+    be negative, when clipping alone makes a function better than the best unclipped one.
+    """
 
     gap: NDArray[np.float64]
     status: NDArray[np.int8]
     steps: NDArray[np.int64]
+    refit_gap: float = np.nan
+    """Gap of the last solve with refit="retrain"."""
+    refit_status: int = STATUS.index("skipped")
 
     @property
     def n_unconverged(self) -> int:
         """Number of solves that ended above the tolerance."""
-        return int(
-            np.isin(self.status, [STATUS.index("max_steps"), STATUS.index("precision")]).sum()
-        )
+        ends = (STATUS.index("max_steps"), STATUS.index("precision"))
+        return int(np.isin(self.status, ends).sum()) + (self.refit_status in ends)
 
 
 @dataclass(frozen=True)
@@ -86,16 +92,22 @@ class TrainedCell:
 
     @property
     def edge(self) -> str | None:
-        """Name the end of the grid that was chosen, if one was and the grid has a choice there."""
-        if len(self.widths) > 2 and self.width == self.widths[0]:
-            return "largest width"
-        if len(self.widths) > 2 and self.width == self.widths[-1]:
-            return "smallest width"
-        if len(self.lams) > 2 and self.lam == self.lams[0]:
-            return "largest lam"
-        if len(self.lams) > 2 and self.lam == self.lams[-1]:
-            return "smallest lam"
+        """Name the end of the grid that was chosen, if it is better than the inside by more than noise.
+
+        Noise is one standard error of the validation error. A grid of one or two values has no inside.
+        """
+        for name, values, chosen, axis in (
+            ("width", self.widths, self.width, 0),
+            ("lam", self.lams, self.lam, 1),
+        ):
+            if len(values) > 2 and chosen in (values[0], values[-1]):
+                inside = float(np.delete(self.risks, [0, -1], axis=axis).min())
+                if inside > self.risk + self._standard_error():
+                    return f"{'largest' if chosen == values[0] else 'smallest'} {name}"
         return None
+
+    def _standard_error(self) -> float:
+        return float(np.sqrt(max(self.risk * (1 - self.risk), 0.0) / self.total_weight))
 
 
 def train_cell(
@@ -154,9 +166,7 @@ class _CellTraining:
         self.task, self.settings, self.rows = task, settings, rows
         self.token, self.fold_map, self.on_share = token, fold_map, on_share
         self.seconds = dict.fromkeys(PHASES, 0.0)
-        self.fold_weight = np.array(
-            [rows.weight[rows.fold(fold)].sum() for fold in range(rows.n_folds)]
-        )
+        self.fold_weight = np.array([rows.weight[rows.fold(fold)].sum() for fold in range(rows.n_folds)])
         total = float(rows.weight.sum())
         self.widths, self.lams = settings.grid.with_kernel(settings.kernel).candidates(
             n_train=total * (1 - 1 / rows.n_folds) if rows.n_folds > 1 else total,
@@ -167,7 +177,9 @@ class _CellTraining:
         shape = (len(self.widths), len(self.lams), rows.n_folds)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
         self.gap = np.full(shape, np.nan)
-        self.status, self.steps = np.zeros(shape, dtype=np.int8), np.zeros(shape, dtype=np.int64)
+        self.status = np.full(shape, STATUS.index("skipped"), dtype=np.int8)
+        self.steps = np.zeros(shape, dtype=np.int64)
+        self.refit_certificate = (np.nan, STATUS.index("skipped"))
         self.best: tuple[float, int, NDArray[np.float32]] | None = None
 
     def run(self) -> TrainedCell:
@@ -181,11 +193,7 @@ class _CellTraining:
             if self.on_share is not None:
                 self.on_share((w + 1) / len(self.widths))
         choice = self._select()
-        beta = (
-            self._retrain(cell, choice)
-            if self.settings.refit == "retrain"
-            else self._combine(choice)
-        )
+        beta = self._retrain(cell, choice) if self.settings.refit == "retrain" else self._combine(choice)
         return self._finish(beta, choice)
 
     def _native_cell(self) -> Cell:
@@ -222,9 +230,7 @@ class _CellTraining:
     def _solve_folds(self, cell: Cell, folds: Iterable[int], n_lams: int) -> Iterable[FoldPath]:
         lams = self.lams[:n_lams]
         return self.fold_map(
-            lambda fold: solve_fold(
-                cell, self.rows, self.settings.loss, fold, lams, self.token, time.perf_counter
-            ),
+            lambda fold: solve_fold(cell, self.rows, self.settings.loss, fold, lams, self.token, time.perf_counter),
             folds,
         )
 
@@ -278,10 +284,9 @@ class _CellTraining:
     def _retrain(self, cell: Cell, choice: Choice) -> NDArray[np.float32]:
         self._set_width(cell, self.widths[choice.width_index])
         lams = self.lams[: choice.lam_index + 1]
-        path = solve_fold(
-            cell, self.rows, self.settings.loss, -1, lams, self.token, time.perf_counter
-        )
+        path = solve_fold(cell, self.rows, self.settings.loss, -1, lams, self.token, time.perf_counter)
         self.seconds["solver"] += path.seconds_solver
+        self.refit_certificate = (float(path.gap[-1]), int(path.status[-1]))
         return np.asarray(path.beta[-1])
 
     def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
@@ -301,7 +306,7 @@ class _CellTraining:
             widths=self.widths,
             lams=self.lams,
             risks=combined_risk(self.risk, self.fold_weight),
-            certificates=Certificates(self.gap, self.status, self.steps),
+            certificates=Certificates(self.gap, self.status, self.steps, *self.refit_certificate),
             seconds=self.seconds,
         )
 

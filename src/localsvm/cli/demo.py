@@ -110,7 +110,5 @@ def _lines(outcome: Outcome) -> dict[str, str]:
     for phase in PHASES:
         lines[f"seconds: {phase}"] = f"{timings[phase]:.3f}"
     lines["seconds: fit, wall clock"] = f"{outcome.seconds_fit:.2f}"
-    lines["microseconds to predict a row"] = (
-        f"{1e6 * outcome.seconds_predict / len(data.y_test):.1f}"
-    )
+    lines["microseconds to predict a row"] = f"{1e6 * outcome.seconds_predict / len(data.y_test):.1f}"
     return lines

@@ -49,9 +49,7 @@ class QuantileScaling:
 Scaling = AffineScaling | QuantileScaling
 
 
-def fit_scaling(
-    method: str | None, X: NDArray[np.floating], weight: NDArray[np.float64]
-) -> Scaling:
+def fit_scaling(method: str | None, X: NDArray[np.floating], weight: NDArray[np.float64]) -> Scaling:
     """Fit one of `METHODS`, or the identity for None, to rows of positive weight.
 
     Examples

@@ -241,9 +241,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[(values >= 0).astype(np.intp)])
 
 
-def _two_classes(
-    y: NDArray[Any], weight: NDArray[np.float64]
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _two_classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels of samples with positive weight, and every sample's index into them.
 
     Samples of weight zero may have other labels; their index means nothing.

@@ -73,9 +73,7 @@ def check_memory(name: str, value: object) -> int | None:
     elif isinstance(value, numbers.Integral) and not isinstance(value, bool):
         n_bytes = int(value)
     if n_bytes < 1:
-        raise InvalidParameter(
-            f"{name}={value!r}: give None, a number of bytes or text like '8GB'."
-        )
+        raise InvalidParameter(f"{name}={value!r}: give None, a number of bytes or text like '8GB'.")
     return n_bytes
 
 
@@ -103,9 +101,7 @@ def seed_of(random_state: Any) -> int:
             return int(random_state)
     elif isinstance(random_state, np.random.RandomState) or random_state is np.random:
         return int(check_random_state(random_state).randint(2**31 - 1))
-    raise InvalidParameter(
-        f"random_state={random_state!r}: give None, an integer of at least 0 or a RandomState."
-    )
+    raise InvalidParameter(f"random_state={random_state!r}: give None, an integer of at least 0 or a RandomState.")
 
 
 def check_finite(X: NDArray[np.floating], names: Sequence[str] | None) -> None:
@@ -211,9 +207,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
         return np.ones(n_samples)
     weight = np.asarray(sample_weight)
     if weight.dtype.kind not in "biufO":
-        raise InvalidData(
-            f"sample_weight has dtype {weight.dtype}: one number per sample is needed."
-        )
+        raise InvalidData(f"sample_weight has dtype {weight.dtype}: one number per sample is needed.")
     try:
         weight = weight.astype(np.float64)
     except (TypeError, ValueError):
@@ -221,9 +215,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     if weight.ndim == 0:
         weight = np.full(n_samples, weight)
     if weight.shape != (n_samples,):
-        raise InvalidData(
-            f"sample_weight has shape {weight.shape}, expected ({n_samples},): one per sample."
-        )
+        raise InvalidData(f"sample_weight has shape {weight.shape}, expected ({n_samples},): one per sample.")
     _check_weight_values(weight)
     return weight
 
@@ -261,12 +253,8 @@ def check_class_weight(class_weight: object) -> None:
     if isinstance(class_weight, dict):
         for label, factor in class_weight.items():
             check_positive(f"class_weight[{label!r}]", factor)
-    elif not (
-        class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")
-    ):
-        raise InvalidParameter(
-            f"class_weight={class_weight!r}: give None, 'balanced' or a dict {{label: weight}}."
-        )
+    elif not (class_weight is None or (isinstance(class_weight, str) and class_weight == "balanced")):
+        raise InvalidParameter(f"class_weight={class_weight!r}: give None, 'balanced' or a dict {{label: weight}}.")
 
 
 def class_weights(

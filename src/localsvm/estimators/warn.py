@@ -31,9 +31,7 @@ def warn_of_edges(cells: Sequence[TrainedCell], settings: CellSettings, stacklev
         )
 
 
-def warn_of_precision(
-    cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int
-) -> None:
+def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int) -> None:
     """Warn of solves that ended above the tolerance."""
     unconverged = sum(cell.certificates.n_unconverged for cell in cells)
     if unconverged == 0:

@@ -18,9 +18,7 @@ from localsvm.model.local_model import LocalModel
 BLOCK_ROWS = 4096
 
 
-def decision_values(
-    model: LocalModel, X: NDArray[np.floating], n_threads: int = 1
-) -> NDArray[np.float64]:
+def decision_values(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
     """Return f(x) for every row of X."""
     (cell,) = model.cells
     out = np.empty(len(X), dtype=np.float64)

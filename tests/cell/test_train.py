@@ -1,0 +1,452 @@
+"""Algorithm 1 for one cell: against the reference, and its laws."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import pytest
+
+from localsvm import _reference as reference
+from localsvm._native import CancelToken
+from localsvm.cell import CellSettings, CellTask, Grid, train_cell
+from localsvm.cell import path as path_module
+from localsvm.cell.folds import make_folds
+from localsvm.cell.path import STATUS, TOLERANCE
+from localsvm.cell.select import EQUAL_RISK
+from localsvm.cell.train import Cancelled, median_distance
+from localsvm.data import toy_mixture
+from localsvm.data.content import canonical_rows
+from localsvm.losses import Hinge
+from localsvm.model.predict import cell_values
+
+SMALL_GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[3e-1, 1e-1, 3e-2])
+TIGHT = 1e-6  # a gap at which two solutions are practically equal
+REFERENCE_TIGHT = 1e-7
+EVALUATION_ERROR = 1e-5  # of decision values in single precision, coefficients being below 10
+
+
+@dataclass(frozen=True)
+class PlainHinge(Hinge):
+    """Hinge loss whose solves stop at the plain gap, so that lam ||f - f*||^2 <= gap."""
+
+    def dual(self, y, weight):
+        return replace(super().dual(y, weight), clip=1e30)
+
+
+def task_of(X, y, weight=None, *, radius=2.0, seed=0):
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
+    X, y = np.asarray(X, dtype=np.float32), np.asarray(y, dtype=np.float64)
+    return CellTask(canonical_rows(X, y, weight, seed), radius=radius)
+
+
+def toy_task(n=70, d=2, seed=0, weight=None):
+    X, y = toy_mixture(n, d, random_state=seed)
+    return task_of(X, y, weight)
+
+
+def settings_for(kernel="gauss", **options):
+    defaults = {"grid": SMALL_GRID, "n_folds": 3, "kernel": kernel}
+    return CellSettings(**{**defaults, **options})
+
+
+def run_reference(task, settings, **options):
+    rows = make_folds(task.rows, settings.n_folds, stratify=True)
+    widths, lams = (np.array(values) for values in (settings.grid.widths, settings.grid.lams))
+    cell = reference.train_cell_reference(
+        rows.X, rows.y, rows.weight, rows.ends, widths, lams, kernel=settings.kernel, **options
+    )
+    return rows, cell
+
+
+def same_cells(a, b):
+    for field in fields(a):
+        if field.name == "seconds":
+            continue
+        left, right = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "certificates":
+            for part in fields(left):
+                np.testing.assert_array_equal(getattr(left, part.name), getattr(right, part.name))
+        else:
+            np.testing.assert_array_equal(left, right)
+
+
+@pytest.fixture
+def tight_solves(monkeypatch):
+    monkeypatch.setattr(path_module, "TOLERANCE", TIGHT)
+
+
+# --------------------------------------------------------------------------- against the reference
+
+
+ROUNDED_X, ROUNDED_Y = toy_mixture(90, 2, random_state=5)
+THREE_WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 4.0], size=70)
+# In each the errors of the chosen point are certain: no value there is within the gap of 0.
+CASES = {
+    "gauss": (toy_task(seed=5), settings_for("gauss", loss=PlainHinge())),
+    "laplace": (toy_task(seed=4), settings_for("laplace", loss=PlainHinge())),
+    "five folds": (toy_task(seed=6), settings_for(n_folds=5, loss=PlainHinge())),
+    "weights": (toy_task(seed=6, weight=THREE_WEIGHTS), settings_for(loss=PlainHinge())),
+    "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(loss=PlainHinge())),
+}
+
+
+@pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
+def case(request):
+    """A task, its settings, and what the reference makes of it."""
+    task, settings = request.param
+    rows, cell = run_reference(task, settings, clip=np.inf, tolerance=REFERENCE_TIGHT)
+    return task, settings, rows, cell
+
+
+def value_tolerance(lams):
+    """How far apart the values of two functions solved to these gaps can be, by lam."""
+    return np.sqrt(TIGHT / lams) + np.sqrt(REFERENCE_TIGHT / lams)
+
+
+def error_range(rows, cell, lams):
+    """The lowest and highest validation error when values within the tolerance change sign."""
+    share = rows.weight / rows.weight.sum()
+    lowest, highest = np.zeros(cell.error.shape), np.zeros(cell.error.shape)
+    for fold in range(rows.n_folds):
+        held_out = rows.fold(fold)
+        margin = rows.y[held_out] * cell.fold_values[:, :, fold, held_out]
+        allowed = value_tolerance(np.asarray(lams))[None, :, None]
+        lowest += (margin < -allowed) @ share[held_out]
+        highest += (margin <= allowed) @ share[held_out]
+    return lowest, highest
+
+
+def chosen_point(trained):
+    w = int(np.flatnonzero(trained.widths == trained.width)[0])
+    return w, int(np.flatnonzero(trained.lams == trained.lam)[0])
+
+
+def fold_weights(rows):
+    return np.array([rows.weight[rows.fold(k)].sum() for k in range(rows.n_folds)])
+
+
+def test_validation_risks_are_those_of_algorithm_1(case, tight_solves):
+    task, settings, rows, expected = case
+    trained = train_cell(task, settings)
+    lowest, highest = error_range(rows, expected, settings.grid.lams)
+    assert (trained.risks >= lowest - EQUAL_RISK).all()
+    assert (trained.risks <= highest + EQUAL_RISK).all()
+
+
+def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case, tight_solves):
+    task, settings, rows, expected = case
+    chosen = chosen_point(train_cell(task, settings))
+    lowest, highest = error_range(rows, expected, settings.grid.lams)
+    could_win = lowest <= highest.min() + EQUAL_RISK
+    assert could_win[chosen]
+    # Points that tie for certain are told apart by their loss, which moves no faster than f.
+    ties = could_win & (highest <= lowest[chosen] + EQUAL_RISK)
+    loss = reference.combined_risk(expected.fold_loss, fold_weights(rows))
+    doubt = 2 * value_tolerance(min(settings.grid.lams))
+    assert loss[chosen] <= loss[ties].min() + doubt
+
+
+def test_the_combined_function_is_that_of_algorithm_1(case, tight_solves):
+    task, settings, rows, expected = case
+    trained = train_cell(task, settings)
+    w, q = chosen_point(trained)
+    lowest, highest = error_range(rows, expected, settings.grid.lams)
+    assert lowest[w, q] == highest[w, q], "choose data whose errors are certain"
+    shares = reference.fold_shares(expected.fold_error[w, q], fold_weights(rows))
+    beta = shares @ expected.fold_beta[w, q]
+    points = np.concatenate([rows.X, rows.X + np.float32(0.3)])
+    f = reference.decision_values(points, rows.X, beta, settings.kernel, trained.width)
+    allowed = value_tolerance(trained.lam) + EVALUATION_ERROR
+    assert np.abs(cell_values(trained, points) - f).max() <= allowed
+    assert allowed < np.abs(f).max() / 50
+
+
+def test_the_retrained_function_is_the_svm_on_all_samples(case, tight_solves):
+    task, settings, rows, expected = case
+    trained = train_cell(task, replace(settings, refit="retrain"))
+    chosen = replace(expected, width=trained.width, lam=trained.lam)
+    retrained = reference.retrain_reference(
+        chosen,
+        rows.X,
+        rows.y,
+        rows.weight,
+        kernel=settings.kernel,
+        clip=np.inf,
+        tolerance=REFERENCE_TIGHT,
+    )
+    f = reference.decision_values(rows.X, rows.X, retrained.beta, settings.kernel, trained.width)
+    allowed = value_tolerance(trained.lam) + EVALUATION_ERROR
+    assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
+
+
+@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+def test_at_the_default_tolerance_the_risk_is_as_good_as_the_reference_s(kernel):
+    task, settings = toy_task(120, seed=6), settings_for(kernel, n_folds=4)
+    trained = train_cell(task, settings)
+    _, expected = run_reference(task, settings, tolerance=TOLERANCE)
+    # Both stop within the gap, each at its own point; a few samples may change sides.
+    few = 3 / len(task.rows.y)
+    np.testing.assert_allclose(trained.risks, expected.error, atol=2 * few)
+    assert trained.risk == pytest.approx(expected.error.min(), abs=few)
+
+
+# -------------------------------------------------------------------------------------- the record
+
+
+def test_the_record_of_a_cell_is_complete_and_consistent():
+    task = toy_task()
+    settings = settings_for()
+    trained = train_cell(replace(task, number=7), settings)
+    shape = (3, 3, 3)
+    assert trained.number == 7
+    assert trained.n_samples == len(task.rows.y)
+    assert trained.total_weight == task.rows.weight.sum()
+    assert trained.radius == task.radius
+    assert trained.kernel == "gauss"
+    assert trained.risks.shape == shape[:2]
+    certificates = trained.certificates
+    assert certificates.gap.shape == certificates.status.shape == certificates.steps.shape == shape
+    assert (certificates.status == STATUS.index("converged")).all()
+    assert (certificates.gap <= TOLERANCE).all()
+    assert certificates.n_unconverged == 0
+    assert trained.risk == trained.risks.min()
+    assert len(trained.coefficients) == len(trained.support_vectors)
+    assert (trained.coefficients != 0).all()
+    assert trained.width in trained.widths
+    assert trained.lam in trained.lams
+    assert all(seconds >= 0 for seconds in trained.seconds.values())
+
+
+def test_support_vectors_are_samples_of_the_cell():
+    task = toy_task()
+    trained = train_cell(task, settings_for())
+    samples = {tuple(x) for x in task.rows.X.tolist()}
+    assert {tuple(x) for x in trained.support_vectors.tolist()} <= samples
+
+
+@pytest.mark.parametrize(
+    ("widths", "lams", "edge"),
+    [
+        ([1e3, 1e2, 1.0], [1e-1, 1e-2, 1e-3], "smallest width"),
+        ([1.0, 1e-3, 1e-4], [1e-1, 1e-2, 1e-3], "largest width"),
+        ([1.0], [1e-2], None),
+        ([1.0, 1e-4], [1e-2, 1e-4], None),
+    ],
+)
+def test_the_end_of_the_grid_that_was_chosen_is_named(widths, lams, edge):
+    trained = train_cell(toy_task(), settings_for(grid=Grid(widths=widths, lams=lams)))
+    assert trained.edge == edge
+
+
+# -------------------------------------------------------------------------------------------- laws
+
+
+def test_training_twice_gives_the_same_bits():
+    task, settings = toy_task(), settings_for()
+    same_cells(train_cell(task, settings), train_cell(task, settings))
+
+
+@pytest.mark.parametrize("search", ["full", "racing"])
+@pytest.mark.parametrize("refit", ["combine", "retrain"])
+def test_threads_over_the_folds_give_the_same_bits(search, refit):
+    task, settings = toy_task(150), settings_for(n_folds=5, search=search, refit=refit)
+    with ThreadPoolExecutor(4) as pool:
+        threaded = train_cell(task, settings, CancelToken(), pool.map)
+    same_cells(threaded, train_cell(task, settings))
+
+
+def test_the_order_of_the_samples_does_not_matter():
+    X, y = toy_mixture(80, 3, random_state=8)
+    order = np.random.default_rng(0).permutation(80)
+    settings = settings_for()
+    same_cells(train_cell(task_of(X, y), settings), train_cell(task_of(X[order], y[order]), settings))
+
+
+def test_an_integer_weight_is_a_repetition():
+    X, y = toy_mixture(60, 2, random_state=9)
+    weight = np.random.default_rng(1).integers(0, 4, size=60)
+    again = np.repeat(np.arange(60), weight)
+    settings = settings_for()
+    same_cells(
+        train_cell(task_of(X, y, weight), settings),
+        train_cell(task_of(X[again], y[again]), settings),
+    )
+
+
+@pytest.mark.parametrize("seed", [16, 92, 112])
+def test_weights_of_very_different_size_are_no_accident(seed):
+    # Grid points then differ in risk by less than counts as a difference.
+    weight = np.random.default_rng(seed).choice([1.0, 1e-5, 3e-6], size=40, p=[0.2, 0.4, 0.4])
+    trained = train_cell(toy_task(40, seed=seed, weight=weight), CellSettings())
+    assert trained.risk <= trained.risks.min() + EQUAL_RISK
+    assert np.isfinite(trained.coefficients).all()
+
+
+def test_swapped_labels_swap_the_sign_of_the_function():
+    X, y = toy_mixture(80, 2, random_state=10)
+    # One grid point, so that ties in the choice and sign(0) = 1 cannot matter.
+    settings = settings_for(grid=Grid(widths=[1.0], lams=[1e-2]), refit="retrain", loss=PlainHinge())
+    trained = train_cell(task_of(X, y), settings)
+    swapped = train_cell(task_of(X, -y), settings)
+    points = task_of(X, y).rows.X
+    allowed = 2 * np.sqrt(2 * TOLERANCE / 1e-2)
+    assert np.abs(cell_values(trained, points) + cell_values(swapped, points)).max() <= allowed
+
+
+def test_features_in_another_unit_give_widths_in_that_unit_and_the_same_risks():
+    task = toy_task(80, seed=11)
+    settings = settings_for(grid=Grid(n_widths=3, n_lams=3))
+    trained = train_cell(task, settings)
+    # Times a power of two nothing is rounded; the rows keep their order, so the folds are the same.
+    in_quarters = CellTask(replace(task.rows, X=4 * task.rows.X), radius=4 * task.radius)
+    scaled = train_cell(in_quarters, settings)
+    np.testing.assert_array_equal(scaled.widths, 4 * trained.widths)
+    np.testing.assert_array_equal(scaled.risks, trained.risks)
+    np.testing.assert_array_equal(scaled.coefficients, trained.coefficients)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_racing_never_finds_less_risk_than_the_full_search(seed):
+    task = toy_task(200, 2, seed=seed)
+    grid = Grid(n_widths=6, n_lams=6)
+    full = train_cell(task, settings_for(grid=grid, n_folds=5))
+    racing = train_cell(task, settings_for(grid=grid, n_folds=5, search="racing"))
+    assert racing.risk >= full.risk
+    skipped = np.isnan(racing.certificates.gap)
+    unfinished = skipped.any(axis=2)
+    assert np.isinf(racing.risks[unfinished]).all()
+    # What racing did solve, it solved as the full search does.
+    np.testing.assert_array_equal(racing.risks[~unfinished], full.risks[~unfinished])
+    np.testing.assert_array_equal(racing.certificates.gap[~skipped], full.certificates.gap[~skipped])
+    assert (racing.certificates.steps[skipped] == 0).all()
+
+
+def test_racing_skips_points_that_cannot_win():
+    task = toy_task(300, 2, seed=1)
+    # At the two smallest widths every sample is alone: nearly all values are 0.
+    grid = Grid(widths=[1.0, 1e-3, 1e-4], lams=[1e-1, 1e-2, 1e-3])
+    racing = train_cell(task, settings_for(grid=grid, n_folds=5, search="racing"))
+    skipped = np.isnan(racing.certificates.gap)
+    assert not skipped[0].any()
+    assert skipped[1:, :, -1].all()
+    assert racing.width == 1.0
+
+
+@pytest.mark.parametrize("refit", ["combine", "retrain"])
+def test_a_cancelled_cell_raises(refit):
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises(Cancelled):
+        train_cell(toy_task(150), settings_for(grid=Grid(), refit=refit), token)
+
+
+def test_tasks_settings_and_trained_cells_survive_pickling():
+    task, settings = toy_task(), settings_for(refit="retrain", search="racing")
+    task_again, settings_again = pickle.loads(pickle.dumps((task, settings)))
+    assert settings_again == settings
+    trained = train_cell(task, settings)
+    same_cells(train_cell(task_again, settings_again), trained)
+    again = pickle.loads(pickle.dumps(trained))
+    same_cells(again, trained)
+    np.testing.assert_array_equal(cell_values(again, task.rows.X), cell_values(trained, task.rows.X))
+
+
+# -------------------------------------------------------------------------------- odd little cells
+
+
+DEFAULTS = {
+    "default": CellSettings(),
+    "laplace": CellSettings(kernel="laplace"),
+    "retrain": CellSettings(refit="retrain"),
+    "racing": CellSettings(search="racing"),
+    "paper": CellSettings(grid=Grid.paper()),
+    "liquidsvm": CellSettings(grid=Grid.liquidsvm()),
+}
+every_setting = pytest.mark.parametrize("settings", DEFAULTS.values(), ids=DEFAULTS.keys())
+
+
+@every_setting
+@pytest.mark.parametrize("label", [-1.0, 1.0])
+@pytest.mark.parametrize("n", [1, 2, 30])
+def test_a_cell_of_one_class_is_the_constant_of_that_class(settings, label, n):
+    X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
+    trained = train_cell(task_of(X, np.full(n, label)), settings)
+    np.testing.assert_array_equal(cell_values(trained, X), np.full(n, label))
+    assert trained.risk == 0
+    assert trained.edge is None
+    assert trained.certificates.n_unconverged == 0
+
+
+@every_setting
+@pytest.mark.parametrize(("X", "y"), [([[0], [1]], [1, -1]), ([[0], [1], [5]], [1, -1, 1])])
+def test_two_and_three_samples_are_trained_on(settings, X, y):
+    trained = train_cell(task_of(X, y, radius=1.0), settings)
+    f = cell_values(trained, np.asarray(X, dtype=np.float32))
+    assert np.isfinite(f).all()
+    assert trained.certificates.gap.shape[2] == len(X)
+    assert 0 <= trained.risk <= 1
+
+
+def test_two_samples_retrained_are_told_apart():
+    settings = CellSettings(grid=Grid(widths=[0.5], lams=[1e-3]), refit="retrain")
+    trained = train_cell(task_of([[0], [1]], [1, -1]), settings)
+    f = cell_values(trained, np.array([[0], [1]], dtype=np.float32))
+    assert f[0] > 0 > f[1]
+
+
+@every_setting
+@pytest.mark.parametrize("radius", [0.0, 1.0])
+def test_identical_rows_of_both_classes_give_the_sign_of_the_majority(settings, radius):
+    X = np.ones((9, 3), dtype=np.float32)
+    y = np.array([1, 1, 1, 1, 1, 1, -1, -1, -1.0])
+    for sign in (1.0, -1.0):
+        trained = train_cell(task_of(X, sign * y, radius=radius), settings)
+        assert np.sign(cell_values(trained, X[:1])) == sign
+        assert trained.n_samples == 2
+
+
+@every_setting
+def test_two_distinct_points_with_noisy_labels_give_each_its_majority(settings):
+    X = np.repeat(np.array([[0.0], [1.0]], dtype=np.float32), 10, axis=0)
+    y = np.where(np.arange(20) < 10, 1.0, -1.0)
+    y[[0, 10]] *= -1
+    trained = train_cell(task_of(X, y, radius=0.5), settings)
+    assert np.isfinite(cell_values(trained, X)).all()
+    if settings.refit == "retrain":
+        np.testing.assert_array_equal(np.sign(cell_values(trained, X[[0, -1]])), [1, -1])
+
+
+@every_setting
+def test_a_rare_class_of_one_sample_does_not_break_the_folds(settings):
+    X, _ = toy_mixture(40, 2, random_state=12)
+    y = np.ones(40)
+    y[3] = -1
+    trained = train_cell(task_of(X, y), settings)
+    assert np.isfinite(cell_values(trained, X)).all()
+    assert trained.risk <= 1 / 40 + EQUAL_RISK
+
+
+@pytest.mark.parametrize("n_folds", [2, 5, 100])
+def test_more_folds_than_samples_is_leaving_one_out(n_folds):
+    task = toy_task(12)
+    trained = train_cell(task, settings_for(n_folds=n_folds))
+    assert trained.certificates.gap.shape[2] == min(n_folds, len(task.rows.y))
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_tiny_and_huge_features_are_only_a_matter_of_units(scale):
+    X, y = toy_mixture(60, 2, random_state=13)
+    trained = train_cell(task_of(X * np.float32(scale), y, radius=scale), CellSettings())
+    f = cell_values(trained, task_of(X * np.float32(scale), y).rows.X)
+    assert np.isfinite(f).all()
+    assert trained.risk < 0.5
+
+
+def test_the_unit_of_the_default_grid_is_a_typical_distance():
+    rng = np.random.default_rng(14)
+    X = rng.normal(size=(500, 6)).astype(np.float32)
+    squared = reference.squared_distances(X, X)
+    assert median_distance(X) == pytest.approx(np.sqrt(np.median(squared)), rel=0.1)
+    assert median_distance(np.ones((5, 2), dtype=np.float32)) == 1.0
+    assert median_distance(np.float32([[0.0], [3.0]])) == 3.0

@@ -1,0 +1,178 @@
+"""Every SIMD level of the machine computes the same, to stated tolerances."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import localsvm
+from localsvm import _native
+from localsvm import _reference as reference
+from localsvm.cell import CellSettings, CellTask, Grid, train_cell
+from localsvm.cell.path import TOLERANCE
+from localsvm.data import toy_mixture
+from localsvm.data.content import canonical_rows
+
+LEVELS = _native.available_simd_levels()
+KERNELS = ("gauss", "laplace")
+KERNEL_TOLERANCE = 3e-7  # relative: levels round differently where one has fused multiply-add
+ROUNDOFF = 2.0**-24
+
+every_level = pytest.mark.parametrize("level", LEVELS)
+every_kernel = pytest.mark.parametrize("kernel", KERNELS)
+
+
+@pytest.fixture(autouse=True)
+def restored_level():
+    before = _native.simd_level()
+    yield
+    _native.set_simd_level(before)
+
+
+@pytest.fixture(scope="module")
+def task():
+    X, y = toy_mixture(203, 3, random_state=11)
+    return CellTask(canonical_rows(X, y.astype(np.float64), np.ones(len(y)), seed=0), radius=2.0)
+
+
+def at_each_level(work):
+    found = []
+    for level in LEVELS:
+        _native.set_simd_level(level)
+        found.append(work())
+    return found
+
+
+def test_the_plain_level_is_always_there_and_the_best_one_is_chosen():
+    assert LEVELS[-1] == "baseline"
+    assert len(set(LEVELS)) == len(LEVELS)
+    forced = os.environ.get("LOCALSVM_SIMD")
+    assert localsvm.simd_level() == (forced if forced in LEVELS else LEVELS[0])
+
+
+@every_level
+def test_a_level_that_is_set_is_the_level_in_use(level):
+    _native.set_simd_level(level)
+    assert localsvm.simd_level() == level
+
+
+@pytest.mark.parametrize("name", ["avx1024", "", "BASELINE"])
+def test_a_level_the_machine_does_not_have_is_refused_and_nothing_changes(name):
+    before = _native.simd_level()
+    with pytest.raises(ValueError, match=f"no SIMD level '{name}'"):
+        _native.set_simd_level(name)
+    assert _native.simd_level() == before
+
+
+@every_level
+def test_the_environment_forces_a_level(level):
+    output = subprocess.run(
+        [sys.executable, "-c", "import localsvm; print(localsvm.simd_level())"],
+        env={**os.environ, "LOCALSVM_SIMD": level},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert output.stdout.strip() == level
+
+
+@every_kernel
+@pytest.mark.parametrize("width", [0.3, 1.0, 7.0])
+def test_kernel_values_agree_between_levels(kernel, width):
+    squared = np.linspace(0, 80 * width, 5001, dtype=np.float32)
+    first, *others = at_each_level(lambda: _native.kernel_values(kernel, width, squared))
+    # The argument of exp has the same three roundings everywhere.
+    for k in others:
+        np.testing.assert_allclose(k, first, rtol=KERNEL_TOLERANCE)
+
+
+@pytest.mark.parametrize(("n", "n_features"), [(1, 1), (17, 3), (64, 54), (70, 7)])
+def test_distances_agree_between_levels(n, n_features):
+    X = np.random.default_rng(n).normal(size=(n, n_features)).astype(np.float32)
+    first, *others = at_each_level(lambda: _native.Cell(X, [n], "gauss").distances())
+    for distances in others:
+        np.testing.assert_allclose(distances, first, rtol=(n_features + 2) * 2 * ROUNDOFF)
+
+
+@every_kernel
+def test_decision_values_agree_between_levels(kernel):
+    rng = np.random.default_rng(0)
+    points, support = (rng.normal(size=(n, 6)).astype(np.float32) for n in (33, 75))
+    coefficients = rng.normal(size=(3, 75)).astype(np.float32)
+    first, *others = at_each_level(lambda: _native.evaluate(points, support, coefficients, kernel, 2.0))
+    allowed = 100 * ROUNDOFF * np.abs(coefficients).sum(axis=1)
+    for f in others:
+        assert (np.abs(f - first) <= allowed).all()
+
+
+@every_level
+@every_kernel
+def test_every_level_ends_with_true_certificates(level, kernel):
+    _native.set_simd_level(level)
+    X, y = toy_mixture(150, 2, random_state=3)
+    y, n = y.astype(np.float32), len(y)
+    cell = _native.Cell(X, [40, 90, n], kernel)
+    cell.add_problem(y, np.minimum(y, 0), np.maximum(y, 0), 1.0)
+    cell.set_width(1.0)
+    lams = np.geomspace(1, 1e-3 / n, 8)
+    train = np.arange(n) >= 40
+    total = float(train.sum())
+    beta, values, gap, status, _ = cell.solve_path(0, 0, list(lams), total, TOLERANCE, 10**7)
+    assert (status == 0).all()
+    K = cell.kernel_matrix().astype(np.float64)
+    for q, lam in enumerate(lams):
+        exact = reference.hinge_problem(K[np.ix_(train, train)], y[train].astype(np.float64), np.ones(int(total)), lam)
+        true_gap = reference.duality_gap(exact, beta[q][train].astype(np.float64))
+        assert true_gap == pytest.approx(gap[q], abs=TOLERANCE / 4)
+        np.testing.assert_allclose(values[q], K[:40] @ beta[q], atol=1e-3)
+
+
+@every_kernel
+def test_a_trained_cell_has_the_same_risk_at_every_level(task, kernel):
+    settings = CellSettings(kernel=kernel, grid=Grid(n_widths=4, n_lams=4), n_folds=3)
+    first, *others = at_each_level(lambda: train_cell(task, settings))
+    # Levels stop at different points within the gap, where a few samples near f = 0 change sides.
+    few = 5 / len(task.rows.y)
+    for other in others:
+        np.testing.assert_allclose(other.risks, first.risks, atol=few)
+        assert other.risk == pytest.approx(first.risk, abs=few)
+
+
+def test_a_retrained_cell_has_the_same_objective_and_values_at_every_level(task):
+    rows = task.rows
+    lam = 1e-2
+    settings = CellSettings(grid=Grid(widths=[1.0], lams=[lam]), refit="retrain")
+    cells = at_each_level(lambda: train_cell(task, settings))
+    exact = reference.hinge_problem(
+        reference.kernel_matrix("gauss", 1.0, reference.squared_distances(rows.X, rows.X)),
+        rows.y,
+        rows.weight,
+        lam,
+        clip=np.inf,
+    )
+    found = []
+    for cell in cells:
+        beta = np.zeros(len(rows.y))
+        for vector, coefficient in zip(cell.support_vectors, cell.coefficients, strict=True):
+            beta[np.flatnonzero((vector == rows.X).all(axis=1))[0]] = coefficient
+        found.append((reference.dual_risk(exact, beta), reference.duality_gap(exact, beta), beta))
+    for dual, gap, beta in found:
+        first_dual, first_gap, first_beta = found[0]
+        assert dual == pytest.approx(first_dual, abs=max(gap, first_gap))
+        apart = np.abs(exact.K @ (beta - first_beta)).max()
+        assert apart <= np.sqrt(gap / lam) + np.sqrt(first_gap / lam)
+
+
+def test_an_unknown_level_in_the_environment_is_said_and_the_best_one_taken():
+    program = "import localsvm; print(localsvm.simd_level())"
+    output = subprocess.run(
+        [sys.executable, "-W", "always", "-c", program],
+        env={**os.environ, "LOCALSVM_SIMD": "sse9"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert output.stdout.strip() == LEVELS[0]
+    assert f"LOCALSVM_SIMD='sse9' is not available here; using '{LEVELS[0]}'" in output.stderr

@@ -2,14 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 #include "ops.h"
 
@@ -17,7 +11,11 @@ namespace localsvm {
 
 inline size_t padded(size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
-constexpr size_t kHugePage = 2u << 20;
+// Memory of at least `bytes` bytes (rounded up in place), aligned to 64, or to a huge page when it is that large.  Large
+// blocks are kept for the next taker, up to 64 MB in all: one cell after another needs the same ones, and fresh pages
+// cost as much time as a tenth of the training.
+void* take_memory(size_t& bytes);
+void give_memory(void* block, size_t bytes) noexcept;
 
 struct Uninitialised {};
 
@@ -26,18 +24,12 @@ class Aligned {
  public:
   Aligned() = default;
   explicit Aligned(size_t size) : Aligned(size, Uninitialised{}) {
-    std::memset(static_cast<void*>(data_.get()), 0, size * sizeof(T));
+    std::memset(static_cast<void*>(data()), 0, size * sizeof(T));
   }
   Aligned(size_t size, Uninitialised) : size_(size) {
-    const size_t wanted = size * sizeof(T);
-    const size_t alignment = wanted >= kHugePage ? kHugePage : 64;
-    const size_t bytes = (wanted + alignment - 1) / alignment * alignment;
-    data_.reset(static_cast<T*>(std::aligned_alloc(alignment, bytes ? bytes : alignment)));
-    if (!data_) throw std::bad_alloc();
-#if defined(__linux__)
-    // The solver jumps between rows: with small pages most jumps miss the TLB.
-    if (alignment == kHugePage) madvise(data_.get(), bytes, MADV_HUGEPAGE);
-#endif
+    size_t bytes = size * sizeof(T);
+    T* block = static_cast<T*>(take_memory(bytes));
+    data_ = {block, Give{bytes}};
   }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -46,10 +38,11 @@ class Aligned {
   const T& operator[](size_t i) const { return data_.get()[i]; }
 
  private:
-  struct Free {
-    void operator()(T* p) const { std::free(p); }
+  struct Give {
+    size_t bytes = 0;
+    void operator()(T* p) const noexcept { give_memory(p, bytes); }
   };
-  std::unique_ptr<T, Free> data_;
+  std::unique_ptr<T, Give> data_;
   size_t size_ = 0;
 };
 

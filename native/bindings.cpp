@@ -165,7 +165,7 @@ NB_MODULE(_native, m) {
       .def("set_width", &set_width, "width"_a, "token"_a.none() = nb::none())
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
-      .def("distances", [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.distance(i, j); }); })
+      .def("distances", [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.distance_row(i)[j]; }); })
       .def("kernel_matrix",
            [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.kernel_row(i)[j]; }); });
 

@@ -3,7 +3,7 @@
 // Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
 // of K.  Distances are computed once, the kernel matrix once per width, and shared by all folds and problems.
 //
-// Memory, in floats: n^2/2 for the distances (upper triangle, in blocks of rows) and n^2 for K.
+// Memory, in floats: n^2 for the distances and n^2 for K.
 #pragma once
 
 #include <algorithm>
@@ -46,30 +46,21 @@ class Cell {
   int n_problems() const { return static_cast<int>(problems_.size()); }
   int n_prepared() const { return n_prepared_; }  // problems the kernel matrix was built for
   Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
-  float distance(int i, int j) const;
+  const float* distance_row(int i) const { return distances_.data() + ld_ * i; }
   const float* kernel_row(int i) const { return K_.data() + ld_ * i; }
 
  private:
-  static constexpr int kBlock = 64;  // rows that share the columns they store: those from their own block on
-
   struct OwnedProblem {
     Aligned<float> target, lo_unit, hi_unit, at_bound;
     float clip;
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
-  Range block(int b) const { return {b * kBlock, std::min((b + 1) * kBlock, n_)}; }
-  int n_blocks() const { return (n_ + kBlock - 1) / kBlock; }
-  // Row i from column block_of(i) * kBlock on.
-  const float* distance_tail(int i) const;
-  void mirror(Range rows, int end);
-
   const int n_;
   const size_t ld_;
   const std::vector<int> fold_ends_;
   const Kernel kernel_;
   int n_prepared_ = 0;
-  std::vector<size_t> block_starts_;  // of a block's rows in distances_
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
   std::vector<int32_t> neighbours_;
   std::vector<OwnedProblem> problems_;

@@ -31,9 +31,8 @@ from localsvm.model.local_model import LocalModel
 
 _POLL_SECONDS = 0.1
 
-# Half a float a pair for the distances and one for the kernel matrix; coefficients, neighbours and
-# the solvers' state are the rest.
-_FLOATS_PER_PAIR = 1.7
+# Distances and kernel matrix are two; coefficients, neighbours and the solvers' state are the rest.
+_FLOATS_PER_PAIR = 2.2
 
 # Below this radius squares of distances and of the smallest width leave single precision.
 _SMALLEST_RADIUS = 1e-15

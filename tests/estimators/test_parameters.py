@@ -153,7 +153,7 @@ def test_an_unknown_parameter_is_named_by_python_itself():
 
 
 def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
-    with pytest.raises(InvalidData, match=r"60 distinct samples needs 3\.6e-05 GB .*max_memory allows 1e-05 GB"):
+    with pytest.raises(InvalidData, match=r"60 distinct samples needs 3\.17e-05 GB .*max_memory allows 1e-05 GB"):
         small(max_memory=10_000).fit(*rows)
     assert small(max_memory="40kB").fit(*rows).n_cells_ == 1
 

@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-import localsvm.estimators.base
 from localsvm import InvalidData, InvalidParameter, LocalSVC, LocalSVMError
 from localsvm.data import toy_mixture
 
@@ -20,22 +19,6 @@ SCALINGS = ["minmax", "standard", "quantile", None]
 
 def small(**parameters):
     return LocalSVC(**{"grid": 4, **parameters})
-
-
-@pytest.fixture
-def rows():
-    X, y = toy_mixture(60, 3, random_state=0)
-    return X.astype(np.float64), y.astype(int)
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    """Training is an error: whatever is refused, is refused before."""
-
-    def refuse(*_):
-        pytest.fail("work had started")
-
-    monkeypatch.setattr(localsvm.estimators.base, "fit_model", refuse)
 
 
 # ------------------------------------------------------------------------------------ NaN, infinity

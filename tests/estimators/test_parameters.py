@@ -8,29 +8,12 @@ import pytest
 import localsvm.estimators.base
 import localsvm.fit
 from localsvm import Grid, InvalidData, InvalidParameter, LocalSVC
-from localsvm.data import toy_mixture
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
 
 def small(**parameters):
     return LocalSVC(**{"grid": 4, **parameters})
-
-
-@pytest.fixture
-def rows():
-    X, y = toy_mixture(60, 3, random_state=0)
-    return X.astype(np.float64), y.astype(int)
-
-
-@pytest.fixture
-def no_work(monkeypatch):
-    """Training is an error: whatever is refused, is refused before."""
-
-    def refuse(*_):
-        pytest.fail("work had started")
-
-    monkeypatch.setattr(localsvm.estimators.base, "fit_model", refuse)
 
 
 CHOICES = {

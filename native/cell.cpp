@@ -5,10 +5,6 @@
 
 namespace localsvm {
 
-namespace {
-bool is_set(const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); }
-}  // namespace
-
 Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel,
            const std::atomic<bool>* cancelled)
     : n_(n),

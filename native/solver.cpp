@@ -19,7 +19,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
     : kernel_(kernel),
       problem_(problem),
       ops_(ops()),
-      loop_({kernel.K, kernel.ld}, kernel.n),
+      loop_(kernel, left_out),
       left_out_(left_out),
       total_weight_(total_weight),
       base_r_(loop_.nobody),
@@ -27,11 +27,6 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       base_at_(kernel.n, At::inside) {
   for (int i = 0; i < kernel.n; ++i)
     largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
-  const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
-  if (before.end < after.begin)
-    sweeps_ = {before, after};
-  else
-    sweeps_ = {{0, loop_.nobody}};
 }
 
 void BoxSolver::start(double scale, const double* bound_sums) {
@@ -154,26 +149,19 @@ void BoxSolver::refresh() {
 }
 
 double BoxSolver::gap() const {
-  const double total =
-      loop_.gap(problem_.target, problem_.clip, sweeps_.data(), static_cast<int>(sweeps_.size()));
-  return total / (scale_ * total_weight_);
+  return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
 }
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
-  const int n_sweeps = static_cast<int>(sweeps_.size());
   loop_.forget();
   loop_.squared_steps = 0;
-  int64_t steps = 0;
-  while (steps < max_steps &&
-         loop_.advance(sweeps_.data(), n_sweeps, kernel_.neighbours, kernel_.neighbour_kernel)) {
-    if (++steps % kGapInterval == 0) {
-      loop_.apply(sweeps_.data(), n_sweeps);
-      if (stop.is_cancelled() || gap() <= stop.tolerance) return steps;
-    }
+  for (int64_t steps = 0;; ++steps) {
+    const int32_t key = loop_.apply();
+    const bool look = steps > 0 && steps % kGapInterval == 0;
+    if (look && (stop.is_cancelled() || gap() <= stop.tolerance)) return steps;
+    if (steps >= max_steps || !loop_.step(key)) return steps;
   }
-  loop_.apply(sweeps_.data(), n_sweeps);
-  return steps;
 }
 
 Certificate BoxSolver::solve(const StopRule& stop) {

@@ -38,15 +38,6 @@ struct Certificate {
   int64_t steps = 0;
 };
 
-struct KernelView {
-  const float* K = nullptr;  // n rows of ld
-  size_t ld = 0;
-  int n = 0;
-  const int32_t* neighbours = nullptr;      // n x kNeighbours
-  const float* neighbour_kernel = nullptr;  // n x kNeighbours
-  const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
-};
-
 // What does not change along a lambda path.
 struct Problem {
   const float* target = nullptr;
@@ -55,11 +46,13 @@ struct Problem {
   float clip = 1;
 };
 
+inline bool is_set(const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); }
+
 struct StopRule {
   double tolerance = 1e-3;
   int64_t max_steps = 0;
   const std::atomic<bool>* cancelled = nullptr;
-  bool is_cancelled() const { return cancelled && cancelled->load(std::memory_order_relaxed); }
+  bool is_cancelled() const { return is_set(cancelled); }
 };
 
 class BoxSolver {
@@ -98,9 +91,6 @@ class BoxSolver {
   const Problem problem_;
   const Ops& ops_;
   StepLoop loop_;
-  // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
-  // box [0, 0] and are never chosen; their r is not used.
-  std::vector<Range> sweeps_;
   const Range left_out_;
   const double total_weight_;
   double scale_ = 0, largest_unit_ = 0;

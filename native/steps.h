@@ -7,24 +7,33 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "aligned.h"
 #include "ops.h"
 
 namespace localsvm {
 
-// A symmetric matrix with unit diagonal, by rows.
-struct MatrixView {
-  const float* K = nullptr;
+// A kernel matrix (symmetric, unit diagonal) and the near neighbours of its samples.
+struct KernelView {
+  const float* K = nullptr;  // n rows of ld
   size_t ld = 0;
+  int n = 0;
+  const int32_t* neighbours = nullptr;      // n x kNeighbours
+  const float* neighbour_kernel = nullptr;  // n x kNeighbours
   const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
 };
 
 class StepLoop {
  public:
-  // Room for n coordinates; `size` (padded) entries of every array, and one coordinate that does not exist, with the
-  // box [0, 0], behind them.
-  StepLoop(const MatrixView& matrix, int n) : nobody(static_cast<int>(padded(n))), matrix_(matrix), ops_(ops()) {
+  // One coordinate per sample, and one more that does not exist, `nobody`, with the box [0, 0].
+  StepLoop(const KernelView& kernel, Range left_out)
+      : nobody(static_cast<int>(padded(kernel.n))), kernel_(kernel), ops_(ops()) {
+    const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
+    if (before.end < after.begin)
+      sweeps_ = {before, after};
+    else
+      sweeps_ = {{0, nobody}};
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
@@ -45,12 +54,20 @@ class StepLoop {
     }
   }
 
-  // Applies the pending step to r, and chooses and makes the next one (its effect on r is pending then).  False when
-  // no coordinate can move; nothing is pending then.
-  bool advance(const Range* sweeps, int n_sweeps, const int32_t* neighbours,
-               const float* neighbour_kernel) {
-    const int32_t best = apply(sweeps, n_sweeps);
-    if (!choose(best, neighbours, neighbour_kernel)) {
+  // Applies the last step to r; returns the key of the coordinate that could move farthest then.
+  int32_t apply() {
+    int32_t keys[kMaxLanes] = {};
+    for (const Range& sweep : sweeps_)
+      ops_.update_and_scan(r, l, u, kernel_.row(pending_.i), kernel_.row(pending_.j), pending_.di, pending_.dj, sweep,
+                           index_bits_, keys);
+    pending_ = Step{};
+    return *std::max_element(keys, keys + kMaxLanes);
+  }
+
+  // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate
+  // can move.
+  bool step(int32_t key) {
+    if (!choose(key)) {
       pending_ = Step{};
       return false;
     }
@@ -59,20 +76,9 @@ class StepLoop {
     return true;
   }
 
-  // Applies the pending step, so that r is right.
-  int32_t apply(const Range* sweeps, int n_sweeps) {
-    int32_t keys[kMaxLanes] = {};
-    for (int s = 0; s < n_sweeps; ++s)
-      ops_.update_and_scan(r, l, u, matrix_.row(pending_.i), matrix_.row(pending_.j),
-                           pending_.di, pending_.dj, sweeps[s], index_bits_, keys);
-    pending_ = Step{};
-    return *std::max_element(keys, keys + kMaxLanes);
-  }
-
-  double gap(const float* target, float clip, const Range* sweeps, int n_sweeps) const {
+  double gap(const float* target, float clip) const {
     double total = 0;
-    for (int s = 0; s < n_sweeps; ++s)
-      total += ops_.gap(r, beta, lo, hi, target, clip, sweeps[s]);
+    for (const Range& sweep : sweeps_) total += ops_.gap(r, beta, lo, hi, target, clip, sweep);
     return total;
   }
 
@@ -82,22 +88,22 @@ class StepLoop {
 
  private:
   // The coordinate that could move farthest, and the partner with which it gains most.
-  bool choose(int32_t best, const int32_t* neighbours, const float* neighbour_kernel) {
+  bool choose(int32_t key) {
     const int32_t index_mask = (1 << index_bits_) - 1;
-    if (best <= index_mask) return false;
-    const int i = best & index_mask;
+    if (key <= index_mask) return false;
+    const int i = key & index_mask;
     int candidates[kCandidates];
     alignas(64) float k[kCandidates], rj[kCandidates], lj[kCandidates], uj[kCandidates];
     const size_t near = static_cast<size_t>(i) * kNeighbours;
     for (int c = 0; c < kNeighbours; ++c) {
-      candidates[c] = neighbours[near + c];
-      k[c] = neighbour_kernel[near + c];
+      candidates[c] = kernel_.neighbours[near + c];
+      k[c] = kernel_.neighbour_kernel[near + c];
     }
     // The rows moved last are still in the cache: read K_ji, not K_ij.
     for (int c = 0; c < kRecent; ++c) {
       const int j = recent_[c];
       candidates[kNeighbours + c] = j == i ? nobody : j;
-      k[kNeighbours + c] = j == nobody ? 0.0f : matrix_.row(j)[i];
+      k[kNeighbours + c] = j == nobody ? 0.0f : kernel_.row(j)[i];
     }
     for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
       candidates[c] = nobody;
@@ -129,8 +135,11 @@ class StepLoop {
   }
 
   Aligned<float> arrays_;
-  const MatrixView matrix_;
+  const KernelView kernel_;
   const Ops& ops_;
+  // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
+  // box [0, 0] and are never chosen; their r is not used.
+  std::vector<Range> sweeps_;
   int index_bits_;
   Step pending_;
   int recent_[kRecent];

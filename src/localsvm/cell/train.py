@@ -230,7 +230,7 @@ class _CellTraining:
     def _solve_folds(self, cell: Cell, folds: Iterable[int], n_lams: int) -> Iterable[FoldPath]:
         lams = self.lams[:n_lams]
         return self.fold_map(
-            lambda fold: solve_fold(cell, self.rows, self.settings.loss, fold, lams, self.token, time.perf_counter),
+            lambda fold: solve_fold(cell, self.rows, self.settings.loss, fold, lams, self.token),
             folds,
         )
 
@@ -284,7 +284,7 @@ class _CellTraining:
     def _retrain(self, cell: Cell, choice: Choice) -> NDArray[np.float32]:
         self._set_width(cell, self.widths[choice.width_index])
         lams = self.lams[: choice.lam_index + 1]
-        path = solve_fold(cell, self.rows, self.settings.loss, -1, lams, self.token, time.perf_counter)
+        path = solve_fold(cell, self.rows, self.settings.loss, -1, lams, self.token)
         self.seconds["solver"] += path.seconds_solver
         self.refit_certificate = (float(path.gap[-1]), int(path.status[-1]))
         return np.asarray(path.beta[-1])

@@ -1,4 +1,4 @@
-// The Python face of the native core.  Shapes and types are checked here, once; the rest of native/ trusts them.
+// The Python face of cells and evaluation, and the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bindings.h"
 #include "cell.h"
 #include "evaluate.h"
 #include "ops.h"
@@ -21,35 +22,13 @@ using namespace localsvm;
 
 namespace {
 
-using Matrix = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Vector = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 constexpr int kMaxRows = 1 << 20;  // of one cell; the solver keeps an index inside a float's bits
-
-struct CancelToken {
-  std::atomic<bool> flag{false};
-};
 
 Kernel kernel_of(const std::string& name) {
   if (name == "gauss") return Kernel::gauss;
   if (name == "laplace") return Kernel::laplace;
   throw std::invalid_argument("kernel must be 'gauss' or 'laplace', got '" + name + "'");
 }
-
-void require(bool condition, const char* message) {
-  if (!condition) throw std::invalid_argument(message);
-}
-
-// Hands a vector's memory to NumPy.
-template <typename T>
-auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
-  auto owner = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owner->data();
-  nb::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(data, shape, capsule);
-}
-
-const std::atomic<bool>* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
 
 std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel,
                                 const CancelToken* token) {
@@ -174,4 +153,5 @@ NB_MODULE(_native, m) {
   m.def("simd_level", [] { return std::string(simd_level()); });
   m.def("available_simd_levels", &level_names);
   m.def("set_simd_level", &choose_level, "name"_a);
+  bind_partition(m);
 }

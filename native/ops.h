@@ -77,6 +77,11 @@ struct Ops {
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
                    const SupportView& support, float* f);
+
+  // For every row j of XT (feature-major, as above): where ||x_j - centre||^2 < nearest[j], take it over, and `label`.
+  // Ties keep the label they have.  Rounds alike at every level.
+  void (*nearer)(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+                 int32_t* labels);
 };
 
 // The table of the chosen level; the choice is made once, at load time.

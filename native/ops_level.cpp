@@ -244,10 +244,15 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 #define LOCALSVM_STRING_(x) #x
 #define LOCALSVM_STRING(x) LOCALSVM_STRING_(x)
 
+// In nearest_level.cpp.
+void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+            int32_t* labels);
+
 extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
     update_and_scan,                 gap,               best_partner,  subtract_rows, evaluate,
+    nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -1,12 +1,13 @@
 """The paper in plain NumPy, slow and obvious: the oracle of the tests, and Algorithm 1 to read.
 
 Enters: the samples of one cell ordered by fold, and the candidates for width and lam. Leaves: the
-decision function of the cell (Alg. 1), with every coefficient, risk and gap found on the way.
-Everything is float64, and nothing is shared with the rest of the package, so that a mistake there
-is not repeated here.
+decision function of the cell (Alg. 1), with every coefficient, risk and gap found on the way; and
+the cells of a partition. Everything is float64 but the distances of rows from centres, and nothing
+is shared with the rest of the package, so that a mistake there is not repeated here.
 
 Read from top to bottom: the kernel, the problem of one cell and its dual (Sec. 2), its solution,
-the risks that compare solutions (Sec. 3), and Algorithm 1, which puts them together.
+the risks that compare solutions (Sec. 3), Algorithm 1, which puts them together, and how the cells
+were found (App.).
 """
 
 from __future__ import annotations
@@ -358,3 +359,106 @@ def retrain_reference(
     K = kernel_matrix(kernel, cell.width, squared_distances(X, X))
     solution = solve_box(hinge_problem(K, y, weight, cell.lam, clip), tolerance=tolerance)
     return replace(cell, beta=solution.beta)
+
+
+# -------------------------------------------------------------------------------------- partitions
+
+
+def content_hash(X: ArrayLike, seed: int) -> NDArray[np.uint64]:
+    """Hash every row: the finaliser of splitmix64 over the bits of its numbers as float64, -0 being 0."""
+    gamma, mask = 0x9E3779B97F4A7C15, 2**64 - 1
+    hashes = []
+    for row in np.asarray(X, dtype=np.float64) + 0.0:
+        h = (seed + 1) * gamma & mask
+        for bits in row.view(np.uint64).tolist():
+            h = h + gamma + bits & mask
+            h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 & mask
+            h = (h ^ h >> 27) * 0x94D049BB133111EB & mask
+            h ^= h >> 31
+        hashes.append(h)
+    return np.array(hashes, dtype=np.uint64)
+
+
+def nearest_centre(X: ArrayLike, centres: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the nearest centre of every row, the first of equally near ones, and its squared distance.
+
+    In float32, feature after feature: rounding decides which centres are equally near.
+    """
+    rows, points = np.asarray(X, dtype=np.float32), np.asarray(centres, dtype=np.float32)
+    squared = np.zeros((len(rows), len(points)), dtype=np.float32)
+    with np.errstate(over="ignore"):
+        for k in range(rows.shape[1]):
+            difference = rows[:, k, None] - points[None, :, k]
+            squared += difference * difference
+    labels = squared.argmin(axis=1)
+    return labels, squared[np.arange(len(rows)), labels]
+
+
+@dataclass(frozen=True)
+class ReferenceCells:
+    """Centres as row numbers; for every row its cell and the squared distance from its centre."""
+
+    centres: list[int]
+    labels: NDArray[np.int64]
+    squared: NDArray[np.float32]
+
+
+def farthest_first(
+    X: ArrayLike, counts: FloatArray, largest_size: float, largest_radius: float = np.inf
+) -> ReferenceCells:
+    """Cut rows, each of which stands for a count of them, into cells of bounded size, or of bounded radius.
+
+    Split the worst cell by its farthest row until there is none to split; by size, then delete the centres that
+    are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the middle,
+    and if that was poor, too, the nearest other row becomes a centre.
+    """
+    rows = np.asarray(X, dtype=np.float32)
+    by_radius = largest_radius < np.inf
+    centres, poor_splits = [0], [0]
+    while True:
+        labels, squared = nearest_centre(rows, rows[centres])
+        sizes = np.bincount(labels, counts, len(centres))
+        farthest = np.array([squared[labels == j].max() for j in range(len(centres))])
+        badness = farthest if by_radius else sizes
+        too_bad = badness > (np.float32(largest_radius**2) if by_radius else largest_size)
+        splittable = np.flatnonzero(too_bad & (farthest > 0))
+        if len(splittable) == 0:
+            break
+        worst = int(splittable[badness[splittable].argmax()])
+        others = np.flatnonzero((labels == worst) & (squared > 0))
+        others = others[np.argsort(squared[others], kind="stable")]
+        first_farthest = others[squared[others] == farthest[worst]][0]
+        candidates = (first_farthest, others[len(others) // 2], others[0])
+        centres.append(int(candidates[0 if by_radius else poor_splits[worst]]))
+        kept = counts[nearest_centre(rows, rows[centres])[0] == worst].sum()
+        is_poor = sizes[worst] - kept < sizes[worst] / 16
+        poor_splits[worst] = min(poor_splits[worst] + 1, 2) if is_poor else 0
+        poor_splits.append(0)
+    if not by_radius:
+        centres = _needed_centres(rows, counts, largest_size, centres)
+    return ReferenceCells(centres, *nearest_centre(rows, rows[centres]))
+
+
+def _needed_centres(X: NDArray[np.float32], counts: FloatArray, largest_size: float, centres: list[int]) -> list[int]:
+    """Delete centres, those of the smallest cells first, as long as no cell that takes over rows gets too large."""
+
+    def sizes_without(gone: set[int]) -> tuple[NDArray[np.float64], bool]:
+        left = [j for j in range(len(centres)) if j not in gone]
+        labels, squared = nearest_centre(X, X[[centres[j] for j in left]])
+        sizes = np.zeros(len(centres))
+        sizes[left] = np.bincount(labels, counts, len(left))
+        return sizes, bool(np.isfinite(squared).all())
+
+    gone: set[int] = set()
+    sizes, _ = sizes_without(gone)
+    order, changed = list(range(len(centres))), True
+    while changed:
+        changed = False
+        order.sort(key=lambda j: float(sizes[j]))
+        for cell in order:
+            if cell in gone or len(gone) == len(centres) - 1:
+                continue
+            after, in_reach = sizes_without(gone | {cell})
+            if in_reach and not ((after > sizes) & (after > largest_size)).any():
+                gone, sizes, changed = gone | {cell}, after, True
+    return [centre for j, centre in enumerate(centres) if j not in gone]

@@ -1,38 +1,36 @@
-"""The flow of a fit: merge -> scale -> partition -> train cells -> model.
+"""The flow of a fit: sample -> scale -> partition -> train cells -> model.
 
-Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase. Work
-runs in threads that release the interpreter's lock; the calling thread only waits, so that Ctrl-C
-is seen at once.
+Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase. Rows stay where the
+caller has them; each stage reads, scales and converts the blocks it needs.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.train import (
-    PHASES,
-    CancelToken,
-    CellSettings,
-    CellTask,
-    TrainedCell,
-    train_cell,
-)
-from localsvm.data.content import Rows, canonical_rows, distinct_rows
-from localsvm.data.scaling import fit_scaling
+from localsvm.cell.train import PHASES, CellSettings, CellTask, cell_radius
+from localsvm.data.content import Rows, canonical_rows, content_hash, distinct_rows
+from localsvm.data.rows import ScaledRows, row_blocks, smallest_hashes
+from localsvm.data.scaling import Scaling, fit_scaling
 from localsvm.errors import InvalidData
+from localsvm.memory import available_memory
 from localsvm.model.local_model import LocalModel
+from localsvm.partition.base import Members, ThreadMap
+from localsvm.partition.build import PartitionPlan, build_partition
+from localsvm.pilot import Sample, choose_scaling
+from localsvm.training import MemoryPlan, OnProgress, Progress, plan_memory, train_cells
 
-_POLL_SECONDS = 0.1
-
-# Distances and kernel matrix are two; coefficients, neighbours and the solvers' state are the rest.
-_FLOATS_PER_PAIR = 2.2
+# Rows from which standard and quantile scaling are fitted, and the pilot is drawn.
+_SAMPLE_ROWS = 100_000
 
 # Below this radius squares of distances and of the smallest width leave single precision.
 _SMALLEST_RADIUS = 1e-15
@@ -46,6 +44,7 @@ class FitSettings:
     scaling: str | None
     seed: int
     n_threads: int
+    partition: PartitionPlan = field(default_factory=PartitionPlan)
     class_factor: tuple[float, float] = (1.0, 1.0)
     """Factors on the weights of samples with a negative and with a positive target.
 
@@ -54,20 +53,6 @@ class FitSettings:
     """
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One step of a fit, for callbacks; samples of a cell at work count by the share done."""
-
-    cells_done: int
-    n_cells: int
-    samples_done: int
-    n_samples: int
-    seconds: float
-
-
-OnProgress = Callable[[Progress], None]
 
 
 @dataclass(frozen=True)
@@ -95,97 +80,111 @@ def fit_model(
 ) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
     begin = time.perf_counter()
-    # Merged and ordered by content first, so that sums over rows round alike for any order.
-    X, y, weight = distinct_rows(X, y, weight)
-    weight = weight * np.where(y < 0, *settings.class_factor)
-    scaling = fit_scaling(settings.scaling, X, weight)
-    rows = canonical_rows(scaling.apply(X), y, weight, settings.seed)
-    tasks = [CellTask(rows, radius=cell_radius(rows))]
-    _check_spread(X, rows)
-    _check_memory(tasks, settings.max_memory)
+    limit = settings.max_memory if settings.max_memory is not None else available_memory()
+    if not weight.all():
+        present = weight > 0
+        X, y, weight = X[present], y[present], weight[present]
+    with ThreadPoolExecutor(settings.n_threads) as pool:
+        hashes = _hashes(X, settings.seed, pool.map)
+        sample = _sample(X, y, weight, hashes, settings)
+        scaling = _fit_scaling(X, sample, settings, pool.map)
+        _check_spread(sample, scaling)
+        scaled = time.perf_counter()
+        rows = ScaledRows(X, scaling)
+        partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
+    del hashes, sample
     partitioned = time.perf_counter()
 
-    cells = train_cells(tasks, settings.cell, settings.n_threads, on_progress)
-    seconds = {"partition": partitioned - begin}
+    tasks = CellTasks(rows, y, weight, members, settings)
+    plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit, settings.max_memory)
+    cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress)
+    seconds = {"scaling": scaled - begin, "partition": partitioned - scaled}
     for phase in PHASES:
-        seconds[phase] = sum(cell.seconds[phase] for cell in cells)
+        seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
     seconds["total"] = time.perf_counter() - begin
-    return FitResult(LocalModel(X.shape[1], scaling, tuple(cells)), seconds)
+    return FitResult(LocalModel(rows.n_features, scaling, partition, tuple(cells)), seconds)
 
 
-def cell_radius(rows: Rows) -> float:
-    """Return the largest distance of a sample from the mean of the distinct samples."""
-    X = rows.X.astype(np.float64)
-    radius = float(np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).max()))
-    return radius if radius > 0 else 1.0
+def _hashes(X: NDArray[np.floating], seed: int, thread_map: ThreadMap) -> NDArray[np.uint64]:
+    hashes = np.empty(len(X), dtype=np.uint64)
+
+    def fill(block: slice) -> None:
+        hashes[block] = content_hash(X[block], seed)
+
+    for _ in thread_map(fill, row_blocks(0, len(X))):
+        pass
+    return hashes
 
 
-def train_cells(
-    tasks: Sequence[CellTask],
-    settings: CellSettings,
-    n_threads: int,
-    on_progress: OnProgress | None = None,
-) -> list[TrainedCell]:
-    """Train all cells, in the order given; when one fails or Ctrl-C comes, stop them all."""
-    token = CancelToken()
-    watch = _Watch(tasks)
-    with ThreadPoolExecutor(n_threads) as folds, ThreadPoolExecutor(1) as cells:
-        futures = [
-            cells.submit(train_cell, task, settings, token, folds.map, watch.share_setter(j))
-            for j, task in enumerate(tasks)
-        ]
-        try:
-            for n_done in _as_they_finish(futures):
-                progress = watch.look(n_done)
-                if on_progress is not None and progress is not None:
-                    on_progress(progress)
-        except BaseException:
-            # Cells that wait never begin, the one at work sees the token; then the pools empty.
-            token.cancel()
-            cells.shutdown(wait=False, cancel_futures=True)
-            raise
-    return [future.result() for future in futures]
+def _sample(
+    X: NDArray[np.floating],
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    hashes: NDArray[np.uint64],
+    settings: FitSettings,
+) -> Sample:
+    """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
+    drawn = smallest_hashes(hashes, _SAMPLE_ROWS)
+    X, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
+    return Sample(X, y, weight * np.where(y < 0, *settings.class_factor))
 
 
-class _Watch:
-    """How far every cell is, as its thread says, and what of that is news."""
-
-    def __init__(self, tasks: Sequence[CellTask]) -> None:
-        self._sizes = np.array([len(task.rows.y) for task in tasks])
-        self._shares = np.zeros(len(tasks))
-        self._begin = time.perf_counter()
-        self._last = (0, 0)
-
-    def share_setter(self, number: int) -> Callable[[float], None]:
-        def set_share(share: float) -> None:
-            self._shares[number] = share
-
-        return set_share
-
-    def look(self, cells_done: int) -> Progress | None:
-        """Return the state, or None if nothing has changed since the last look."""
-        n_cells, n_samples = len(self._sizes), int(self._sizes.sum())
-        samples_done = n_samples if cells_done == n_cells else int(self._shares @ self._sizes)
-        if (cells_done, samples_done) == self._last:
-            return None
-        self._last = (cells_done, samples_done)
-        seconds = time.perf_counter() - self._begin
-        return Progress(cells_done, n_cells, samples_done, n_samples, seconds)
+def _fit_scaling(X: NDArray[np.floating], sample: Sample, settings: FitSettings, thread_map: ThreadMap) -> Scaling:
+    """Fit the scaling: min-max and none to all rows, the others to the sample."""
+    method = settings.scaling
+    if method == "auto":
+        size = len(X) if settings.partition.kind == "none" else settings.partition.cell_size
+        method = choose_scaling(sample, settings.cell, settings.seed, len(X), size, thread_map)
+    if method in ("minmax", None):
+        return fit_scaling(method, X, np.ones(1))
+    return fit_scaling(method, sample.X, sample.weight)
 
 
-def _as_they_finish(futures: Sequence[Future[TrainedCell]]) -> Iterator[int]:
-    """Yield the number of finished cells, at least every tenth of a second; raise what one raised."""
-    pending = set(futures)
-    while pending:
-        finished, pending = wait(pending, timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED)
-        for future in finished:
-            future.result()
-        yield len(futures) - len(pending)
+class CellTasks(Sequence[CellTask]):
+    """The samples of every cell, gathered, scaled and merged when they are asked for."""
+
+    def __init__(
+        self,
+        rows: ScaledRows,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        members: Members,
+        settings: FitSettings,
+    ) -> None:
+        self._rows, self._y, self._weight = rows, y, weight
+        self._members, self._settings = members, settings
+        # A cell without rows, which only a user's own partition can have, predicts the heavier side of all rows.
+        self._fallback = 1.0 if math.fsum(y * weight) >= 0 else -1.0
+        self._no_rows = Rows(
+            np.zeros((0, rows.n_features), dtype=np.float32), y[:0], weight[:0], np.zeros(0, dtype=np.int64)
+        )
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, number: int) -> CellTask: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[CellTask]: ...
+    def __getitem__(self, number: int | slice) -> CellTask | list[CellTask]:
+        """Return the task of one cell."""
+        if isinstance(number, slice):
+            return [self[j] for j in range(*number.indices(len(self)))]
+        members = self._members.rows(number)
+        if len(members) == 0:
+            return CellTask(self._no_rows, radius=0.0, number=number, fallback=self._fallback)
+        rows = canonical_rows(self._rows.take(members), self._y[members], self._weight[members], self._settings.seed)
+        factor = np.where(rows.y < 0, *self._settings.class_factor)
+        rows = Rows(rows.X, rows.y, rows.weight * factor, rows.group)
+        return CellTask(rows, radius=cell_radius(rows), number=number)
 
 
-def _check_spread(X: NDArray[np.floating], rows: Rows) -> None:
+def _check_spread(sample: Sample, scaling: Scaling) -> None:
     """Refuse rows that differ as given but are alike in single precision, once scaled."""
-    if rows.n_groups > 1 and cell_radius(rows) >= _SMALLEST_RADIUS:
+    X = sample.X
+    scaled = scaling.apply(X).astype(np.float64)
+    if np.sqrt(np.square(scaled - scaled.mean(axis=0)).sum(axis=1).max()) >= _SMALLEST_RADIUS:
         return
     spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max()) * 2
     if spread > 0:
@@ -195,25 +194,12 @@ def _check_spread(X: NDArray[np.floating], rows: Rows) -> None:
         )
 
 
-def _check_memory(tasks: Sequence[CellTask], max_memory: int | None) -> None:
-    """Refuse a cell that cannot be trained in the memory there is."""
-    largest = max(len(task.rows.y) for task in tasks)
-    needed = _FLOATS_PER_PAIR * 4.0 * largest**2
-    limit = max_memory if max_memory is not None else _physical_memory()
-    if limit is not None and needed > limit:
-        owner = "max_memory allows" if max_memory is not None else "this machine has"
-        raise InvalidData(
-            f"a cell of {largest} distinct samples needs {_gigabytes(needed)} of memory, but "
-            f"{owner} {_gigabytes(limit)}. Train on a sample of the rows."
-        )
-
-
-def _gigabytes(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:.3g} GB"
-
-
-def _physical_memory() -> int | None:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return None
+__all__ = [
+    "FitResult",
+    "FitSettings",
+    "MemoryPlan",
+    "OnProgress",
+    "Progress",
+    "available_threads",
+    "fit_model",
+]

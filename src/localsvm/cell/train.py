@@ -23,6 +23,8 @@ from localsvm.losses import Hinge, Loss
 
 PHASES = ("kernel", "solver", "validation", "selection")
 
+_FOLDS_OF_A_SINGLE_SPLIT = 5
+
 
 @dataclass(frozen=True)
 class CellTask:
@@ -31,6 +33,8 @@ class CellTask:
     rows: Rows
     radius: float
     number: int = 0
+    fallback: float = 1.0
+    """What the function is if there are no samples."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class CellSettings:
     kernel: str = "gauss"
     grid: Grid = field(default_factory=Grid)
     n_folds: int = 5
+    """Folds of the cross-validation; 1 is a single split into training and validation samples."""
     refit: str = "combine"
     search: str = "full"
 
@@ -137,10 +142,21 @@ def train_cell(
     TrainedCell
         The combined (or retrained) decision function and the record of its selection.
     """
+    if len(task.rows.y) == 0:
+        return _constant_cell(task, settings.kernel, task.fallback)
     if np.ptp(task.rows.y) == 0:
-        return _constant_cell(task, settings)
-    rows = make_folds(task.rows, settings.n_folds, stratify=True)
+        return _constant_cell(task, settings.kernel, float(task.rows.y[0]))
+    # One fold is a single split: the first of five folds validates, and the others train.
+    single = settings.n_folds == 1
+    rows = make_folds(task.rows, _FOLDS_OF_A_SINGLE_SPLIT if single else settings.n_folds, stratify=True)
     return _CellTraining(task, settings, rows, token, fold_map, on_share).run()
+
+
+def cell_radius(rows: Rows) -> float:
+    """Return the largest distance of a sample from the mean of the distinct samples."""
+    X = rows.X.astype(np.float64)
+    radius = float(np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).max()))
+    return radius if radius > 0 else 1.0
 
 
 def median_distance(X: NDArray[np.float32]) -> float:
@@ -166,7 +182,8 @@ class _CellTraining:
         self.task, self.settings, self.rows = task, settings, rows
         self.token, self.fold_map, self.on_share = token, fold_map, on_share
         self.seconds = dict.fromkeys(PHASES, 0.0)
-        self.fold_weight = np.array([rows.weight[rows.fold(fold)].sum() for fold in range(rows.n_folds)])
+        self.n_validated = min(settings.n_folds, rows.n_folds)
+        self.fold_weight = np.array([rows.weight[rows.fold(fold)].sum() for fold in range(self.n_validated)])
         total = float(rows.weight.sum())
         self.widths, self.lams = settings.grid.with_kernel(settings.kernel).candidates(
             n_train=total * (1 - 1 / rows.n_folds) if rows.n_folds > 1 else total,
@@ -174,7 +191,7 @@ class _CellTraining:
             unit=median_distance(rows.X),
             n_features=rows.X.shape[1],
         )
-        shape = (len(self.widths), len(self.lams), rows.n_folds)
+        shape = (len(self.widths), len(self.lams), self.n_validated)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
         self.gap = np.full(shape, np.nan)
         self.status = np.full(shape, STATUS.index("skipped"), dtype=np.int8)
@@ -212,7 +229,7 @@ class _CellTraining:
 
     def _solve_width(self, cell: Cell, w: int) -> NDArray[np.float32]:
         """Fill in risks and certificates of one width; return the coefficients (fold, lam, sample)."""
-        n_folds, n_lams = self.rows.n_folds, len(self.lams)
+        n_folds, n_lams = self.n_validated, len(self.lams)
         beta = np.zeros((n_folds, n_lams, len(self.rows.y)), dtype=np.float32)
         if self.settings.search == "full":
             paths = self._solve_folds(cell, range(n_folds), n_lams)
@@ -311,15 +328,15 @@ class _CellTraining:
         )
 
 
-def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
+def _constant_cell(task: CellTask, kernel: str, constant: float) -> TrainedCell:
     rows = task.rows
     none = np.zeros((0, 0, 0))
     return TrainedCell(
         number=task.number,
         support_vectors=rows.X[:0],
         coefficients=np.zeros(0, dtype=np.float32),
-        constant=float(rows.y[0]),
-        kernel=settings.kernel,
+        constant=constant,
+        kernel=kernel,
         width=1.0,
         lam=np.nan,
         radius=task.radius,
@@ -341,5 +358,6 @@ __all__ = [
     "CellTask",
     "Certificates",
     "TrainedCell",
+    "cell_radius",
     "train_cell",
 ]

@@ -13,9 +13,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm import _native
+
 _Float = TypeVar("_Float", np.float32, np.float64)
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK_ROWS = 65536
 
 
 @dataclass(frozen=True)
@@ -34,23 +36,14 @@ class Rows:
         return int(self.group[-1]) + 1
 
 
-def _mix(h: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    # The finaliser of splitmix64: every input bit reaches every output bit.
-    h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return h ^ (h >> np.uint64(31))
-
-
 def content_hash(X: NDArray[np.floating], seed: int) -> NDArray[np.uint64]:
-    """Return a seeded 64-bit hash of every row; equal rows hash equally, -0.0 counts as 0.0."""
-    word = np.uint64 if X.dtype == np.float64 else np.uint32
-    with np.errstate(over="ignore"):
-        start = (np.uint64(seed & 0xFFFFFFFFFFFFFFFF) + np.uint64(1)) * _MULTIPLIER
-        h = np.full(X.shape[0], start, dtype=np.uint64)
-        for column in X.T:
-            bits = (column + X.dtype.type(0)).view(word).astype(np.uint64)
-            h = _mix(h + _MULTIPLIER + bits)
-    return h
+    """Return a seeded 64-bit hash of every row; rows of equal numbers hash equally, in both precisions."""
+    seed &= 0xFFFFFFFFFFFFFFFF
+    out = np.empty(len(X), dtype=np.uint64)
+    for begin in range(0, len(X), _BLOCK_ROWS):
+        block = X[begin : begin + _BLOCK_ROWS]
+        out[begin : begin + len(block)] = _native.content_hash(np.ascontiguousarray(block), seed)
+    return out
 
 
 def distinct_rows(

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from localsvm.errors import InvalidData, InvalidParameter
 
 METHODS = ("minmax", "standard", "quantile")
+"""Ways to scale, the simplest first."""
+
 _MAX_KNOTS = 1000
 
 
@@ -83,7 +85,7 @@ def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _identity(X: NDArray[np.floating]) -> AffineScaling:
     n_features = X.shape[1]
-    largest = np.abs(X).max(axis=0).astype(np.float64)
+    largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
     worst = int(largest.argmax())
     if 4.0 * n_features * np.square(min(largest[worst], 1e100)) > 1e37:
         raise InvalidData(

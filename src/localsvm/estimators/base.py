@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from localsvm.cell.grid import Grid
 from localsvm.cell.train import CellSettings, TrainedCell
 from localsvm.data.scaling import METHODS
+from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.validation import (
     check_choice,
     check_finite,
@@ -25,10 +25,12 @@ from localsvm.estimators.validation import (
     seed_of,
 )
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
-from localsvm.fit import FitSettings, Progress, available_threads, fit_model
+from localsvm.fit import FitSettings, available_threads, fit_model
 from localsvm.losses import Loss
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import decision_values
+from localsvm.partition.build import PartitionPlan
+from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
 
@@ -37,7 +39,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and behaviour common to all local SVMs."""
 
     cell_size: int
-    partition: str
+    partition: Any
     cell_radius: float | None
     n_folds: int
     grid: int | Grid
@@ -62,27 +64,25 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _settings(self, loss: Loss) -> FitSettings:
         """Check all parameters and return them as settings."""
         self._check_choices()
-        check_integer("cell_size", self.cell_size, 1)
-        if self.cell_radius is not None:
-            check_positive("cell_radius", self.cell_radius)
         check_verbosity(self.verbose)
+        radius = None if self.cell_radius is None else check_positive("cell_radius", self.cell_radius)
         return FitSettings(
+            partition=PartitionPlan(self.partition, check_integer("cell_size", self.cell_size, 1), radius),
             cell=CellSettings(
                 loss=loss,
                 kernel="gauss" if self.kernel == "auto" else self.kernel,
                 grid=Grid.of(self.grid),
-                n_folds=check_integer("n_folds", self.n_folds, 2),
+                n_folds=check_integer("n_folds", self.n_folds, 1),
                 refit=self.refit,
                 search=self.search,
             ),
-            scaling="minmax" if self.scaling == "auto" else self.scaling,
+            scaling=self.scaling,
             seed=seed_of(self.random_state),
             n_threads=self._n_threads(),
             max_memory=check_memory("max_memory", self.max_memory),
         )
 
     def _check_choices(self) -> None:
-        check_choice("partition", self.partition, ("none",))
         check_choice("kernel", self.kernel, ("auto", "gauss", "laplace"))
         check_choice("relevance", self.relevance, (None,))
         check_choice("search", self.search, ("full", "racing"))
@@ -113,8 +113,16 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         target: NDArray[np.float64],
         weight: NDArray[np.float64],
         settings: FitSettings,
+        callback: OnProgress | None,
     ) -> None:
-        result = fit_model(X, target, weight, settings, _show if self.verbose else None)
+        listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
+        listeners += [callback] if callback is not None else []
+
+        def tell(progress: Progress) -> None:
+            for listener in listeners:
+                listener(progress)
+
+        result = fit_model(X, target, weight, settings, tell if listeners else None)
         self.model_ = result.model
         self.timings_ = result.seconds
         self.cells_ = [_record(cell) for cell in result.model.cells]
@@ -132,20 +140,6 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _decision_values(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
         return decision_values(self.model_, self._check_features(X, reset=False), self._n_threads())
-
-
-def _show(progress: Progress) -> None:
-    done = progress.cells_done == progress.n_cells
-    if not (done or sys.stderr.isatty()):
-        return
-    rate = progress.samples_done / max(progress.seconds, 1e-9)
-    left = (progress.n_samples - progress.samples_done) / max(rate, 1e-9)
-    sys.stderr.write(
-        f"\rlocalsvm: {progress.samples_done / progress.n_samples:4.0%}, "
-        f"{progress.cells_done}/{progress.n_cells} cells, {rate:,.0f} rows/s, {left:.0f} s left "
-        + ("\n" if done else "")
-    )
-    sys.stderr.flush()
 
 
 def _record(cell: TrainedCell) -> CellRecord:

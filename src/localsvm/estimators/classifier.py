@@ -21,25 +21,38 @@ from localsvm.estimators.validation import (
     class_weights,
 )
 from localsvm.losses import Hinge
+from localsvm.training import OnProgress
 
 
 class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     """Support vector classification that tunes itself.
 
-    Width and regularisation are chosen by cross-validation on a grid; the solutions of the folds
-    are combined into one decision function (Alg. 1 of the paper).
+    The input space is cut into cells of bounded size. In every cell width and regularisation are
+    chosen by cross-validation on a grid, and the solutions of the folds are combined into one
+    decision function (Alg. 1 of the paper). A new sample is predicted from its own cell only.
 
     Parameters
     ----------
     cell_size : int, default=2000
-        Largest number of samples in a cell. Not used with ``partition="none"``.
-    partition : {"none"}, default="none"
-        How the input space is cut into cells. "none" trains one machine on all samples; its memory
-        grows with the square of their number.
+        Largest number of samples in a cell; only equal samples may be more. Larger cells err less and
+        take longer, in proportion to their size.
+    partition : {"voronoi", "chunks", "radius", "overlap", "none"} or object, default="voronoi"
+        How the input space is cut into cells.
+
+        - "voronoi": each sample belongs to the nearest centre, and a new one is predicted from its cell;
+        - "chunks": random chunks, all of which predict every sample; the mean counts;
+        - "radius": as "voronoi", with cells of at most `cell_radius` instead of `cell_size`;
+        - "overlap": as "voronoi" with half the size, but each cell trains on samples of its neighbours
+          too, `cell_size` in all;
+        - "none": one machine on all samples; its time and memory grow with the square of their number;
+        - an object with ``centers`` (n_cells, n_features), ``radii`` (n_cells,) and ``assign(X)``, which
+          returns the cell of every row. Rows come scaled; ``scaling=None`` leaves them as they are.
     cell_radius : float, optional
-        Largest radius of a cell, for partitions by radius.
+        Largest distance of a sample from the centre of its cell, after scaling, for
+        ``partition="radius"``.
     n_folds : int, default=5
-        Number of folds; with fewer distinct samples, every one is a fold.
+        Number of folds; with fewer distinct samples, every one is a fold. 1 is a single split: a fifth
+        of the samples validates, the others train.
     grid : int or Grid, default=10
         The grid of widths and lams: steps in each direction, or a `Grid`.
     kernel : {"auto", "gauss", "laplace"}, default="auto"
@@ -50,7 +63,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         Solve every grid point, or leave out points that cannot win any more (two standard errors
         behind).
     scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
-        Scaling of the features, part of the model; "auto" is "minmax".
+        Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
+        the one that errs least, the first of equally good ones.
     missing : {"error"}, default="error"
         What to do with missing values.
     refit : {"combine", "retrain"}, default="combine"
@@ -64,7 +78,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     random_state : int, RandomState or None, default=None
         Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
     verbose : int, default=0
-        1 shows progress on the standard error stream.
+        1 draws a bar on the standard error stream: cells done, rows per second, time left.
     checkpoint : None, default=None
         Directory for checkpoints; not available yet.
     class_weight : dict, "balanced" or None, default=None
@@ -83,8 +97,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     n_cells_ : int
         Number of cells.
     timings_ : dict
-        Seconds in partition, kernel, solver, validation, selection (summed over threads) and in
-        total.
+        Seconds in scaling, partition, kernel, solver, validation, selection (the last four summed
+        over threads) and in total.
     model_ : LocalModel
         The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
     n_features_in_ : int
@@ -108,7 +122,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         self,
         *,
         cell_size: int = 2000,
-        partition: str = "none",
+        partition: Any = "voronoi",
         cell_radius: float | None = None,
         n_folds: int = 5,
         grid: int | Grid = 10,
@@ -153,7 +167,14 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        callback: OnProgress | None = None,
+    ) -> Self:
         """Fit the classifier.
 
         Parameters
@@ -166,6 +187,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             Weights of the samples: 0 is as if absent, an integer as if repeated. The grid of lams
             reaches the further down the more samples there are, so weights should sum to about
             their number, not to one.
+        callback : callable, optional
+            Called about ten times a second with a `Progress`: cells_done, n_cells, samples_done,
+            n_samples, seconds, rate, seconds_left. What it raises stops the fit.
 
         Returns
         -------
@@ -190,7 +214,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         factor = class_weights(self.class_weight, classes, index, weight)
         check_magnitude(weight * factor[index])
         settings = replace(settings, class_factor=(float(factor[0]), float(factor[1])))
-        self._fit_model(features, np.where(index == 1, 1.0, -1.0), weight, settings)
+        self._fit_model(features, np.where(index == 1, 1.0, -1.0), weight, settings, callback)
         self.classes_ = classes
         self._warn(settings)
         return self

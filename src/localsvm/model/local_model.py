@@ -1,6 +1,6 @@
-"""The fitted model: scaling, and one trained function per cell.
+"""The fitted model: scaling, partition, and one trained function per cell.
 
-Enters: a scaling and trained cells. Leaves: a `LocalModel`, plain arrays that pickle and compare.
+Enters: a scaling, a partition and trained cells. Leaves: a `LocalModel`, plain arrays that pickle and compare.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from localsvm.cell.train import TrainedCell
 from localsvm.data.scaling import Scaling
+from localsvm.partition.base import Partition
 
 
 @dataclass(frozen=True)
@@ -17,4 +18,5 @@ class LocalModel:
 
     n_features: int
     scaling: Scaling
+    partition: Partition
     cells: tuple[TrainedCell, ...]

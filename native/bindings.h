@@ -1,0 +1,41 @@
+// What the Python faces of the core share.  Shapes and types are checked there, once; the rest of native/ trusts them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+namespace localsvm {
+
+using Matrix = nanobind::ndarray<const float, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using Vector = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+// A flag that stops native work from another thread.
+struct CancelToken {
+  std::atomic<bool> flag{false};
+};
+
+inline const std::atomic<bool>* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// Hands a vector's memory to NumPy.
+template <typename T>
+auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  nanobind::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule);
+}
+
+void bind_partition(nanobind::module_& m);
+
+}  // namespace localsvm

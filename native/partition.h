@@ -1,0 +1,39 @@
+// Voronoi partitions: nearest centres, and centres by farthest-first traversal.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace localsvm {
+
+// labels[i] = the centre nearest to row i, of equally near ones the first; distances[i] its squared distance.
+void nearest_centres(const float* X, size_t n, int n_features, const float* centres, int n_centres, int32_t* labels,
+                     float* distances, const std::atomic<bool>* cancelled);
+
+// A partition of n rows: centres are rows, in the order in which they were found.
+struct Splitting {
+  std::vector<int32_t> centres;   // row numbers
+  std::vector<int32_t> labels;    // n: position in `centres`
+  std::vector<float> distances;   // n: squared distance to the centre
+};
+
+// When a cell is split further.
+struct SplitRule {
+  double largest_size = 0;            // sum of the counts of its rows
+  float largest_squared_radius = 0;   // used if by_radius
+  bool by_radius = false;
+};
+
+// Given   rows X, counts of the rows (a row may stand for many), a rule
+// Result  centres such that every cell obeys the rule, or its rows are all equal
+// Method  farthest-first traversal (Gonzalez 1985) that always splits the worst cell: its farthest row becomes a centre,
+//         and every row goes to its nearest centre.  A far-off row may take nearly nothing with it; the next
+//         centre of that cell is then a row at the median distance, then the nearest other row, whose bisector
+//         passes through the middle of the cell: so outliers cost a few centres, not one each.
+//         By size, centres are then deleted, smallest cells first, as long as no cell that takes over rows becomes too large.
+Splitting farthest_first(const float* X, int n, int n_features, const double* counts, const SplitRule& rule,
+                         const std::atomic<bool>* cancelled);
+
+}  // namespace localsvm

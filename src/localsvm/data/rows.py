@@ -1,0 +1,70 @@
+"""Rows of the caller's array as the model sees them: scaled to float32, a block at a time, never copied whole.
+
+Enters: the caller's array and a scaling. Leaves: `ScaledRows`, and a sample of rows that content decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.data.scaling import Scaling
+
+BLOCK_ROWS = 16384
+
+
+@dataclass(frozen=True)
+class ScaledRows:
+    """Rows that are scaled when they are read."""
+
+    X: NDArray[np.floating]
+    scaling: Scaling
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.X)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return int(self.X.shape[1])
+
+    def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some rows, contiguous and scaled."""
+        return np.ascontiguousarray(self.scaling.apply(self.X[rows]))
+
+
+def row_blocks(begin: int, end: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
+    """Yield slices of at most `size` rows that cover begin to end."""
+    for start in range(begin, end, size):
+        yield slice(start, min(start + size, end))
+
+
+def smallest_hashes(hashes: NDArray[np.uint64], count: int) -> NDArray[np.intp]:
+    """Return where the `count` smallest distinct hashes are: a random sample of distinct rows, with all their copies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.rows import smallest_hashes
+    >>> smallest_hashes(np.array([7, 3, 9, 3, 5], dtype=np.uint64), 2)
+    array([1, 3, 4])
+    """
+    n = len(hashes)
+    if n <= count:
+        return np.arange(n)
+    kept = 2 * count
+    while True:
+        # Hashes are uniform: unless copies are many, a quantile of them leaves about `kept` rows.
+        threshold = np.uint64(min(int(kept / n * 2**64), 2**64 - 1))
+        candidates = np.flatnonzero(hashes <= threshold)
+        distinct = np.unique(hashes[candidates])
+        if len(distinct) >= count or len(candidates) == n:
+            break
+        kept *= 4
+    if len(distinct) <= count:
+        return candidates
+    return np.asarray(candidates[hashes[candidates] <= distinct[count - 1]])

@@ -1,0 +1,64 @@
+"""How much memory there is: for the plan of a fit, before it starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_CGROUP = Path("/sys/fs/cgroup")
+
+
+def available_memory() -> int | None:
+    """Return the bytes that this process may still take, or None where nobody knows.
+
+    The least of what the machine has to spare, what the control group leaves, and what the limits of the process
+    (`ulimit -v`, `ulimit -d`) leave.
+    """
+    known = [n_bytes for n_bytes in (_machine(), _control_group(), *_process_limits()) if n_bytes is not None]
+    return max(0, min(known)) if known else None
+
+
+def _machine() -> int | None:
+    fields = _fields("/proc/meminfo")
+    if "MemAvailable" in fields:
+        return fields["MemAvailable"] * 1024
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+def _control_group() -> int | None:
+    limit, used = _number(_CGROUP / "memory.max"), _number(_CGROUP / "memory.current")
+    return None if limit is None or used is None else limit - used
+
+
+def _process_limits() -> list[int]:
+    try:
+        import resource
+    except ImportError:  # not a Unix
+        return []
+    status = _fields("/proc/self/status")
+    left = []
+    for name, used in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
+        soft, _ = resource.getrlimit(getattr(resource, name))
+        if soft != resource.RLIM_INFINITY:
+            left.append(soft - status.get(used, 0) * 1024)
+    return left
+
+
+def _fields(path: str) -> dict[str, int]:
+    """Read lines like `MemAvailable:  123 kB`."""
+    try:
+        lines = Path(path).read_text().splitlines()
+    except OSError:
+        return {}
+    parts = (line.replace(":", " ").split() for line in lines)
+    return {part[0]: int(part[1]) for part in parts if len(part) >= 2 and part[1].isdigit()}
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):  # "max" is no limit
+        return None

@@ -1,0 +1,21 @@
+"""Partitions of the input space: Voronoi cells, random chunks, overlapping cells, or none."""
+
+from localsvm.partition.base import AveragingPartition, Members, Partition
+from localsvm.partition.build import PartitionPlan, build_partition, voronoi_partition
+from localsvm.partition.chunks import ChunkPartition
+from localsvm.partition.overlap import OverlapPartition
+from localsvm.partition.voronoi import VoronoiPartition
+from localsvm.partition.whole import WholePartition
+
+__all__ = [
+    "AveragingPartition",
+    "ChunkPartition",
+    "Members",
+    "OverlapPartition",
+    "Partition",
+    "PartitionPlan",
+    "VoronoiPartition",
+    "WholePartition",
+    "build_partition",
+    "voronoi_partition",
+]

@@ -1,0 +1,67 @@
+"""What a partition is, and which rows train which cell.
+
+A partition has `centers` (n_cells, n_features), `radii` (n_cells,) and `assign`, which gives every row
+the number of the cell that predicts it. Rows are those of the model: scaled, float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+ThreadMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+"""`map`, or one that works in threads."""
+
+
+@runtime_checkable
+class Partition(Protocol):
+    """Cells of the input space. Objects of a user's own need no more than this."""
+
+    @property
+    def centers(self) -> NDArray[np.float32]:
+        """One centre per cell."""
+
+    @property
+    def radii(self) -> NDArray[np.float64]:
+        """Largest distance of a training row of the cell from the centre."""
+
+    def assign(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
+        """Return the cell of every row."""
+
+
+@runtime_checkable
+class AveragingPartition(Partition, Protocol):
+    """Cells of which several predict a row; the mean of their values counts."""
+
+    def voters(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
+        """Return which cells predict which rows, (n_rows, n_cells); at least one each."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """The training rows of every cell: those of cell j are order[ends[j-1]:ends[j]]."""
+
+    order: NDArray[np.intp]
+    ends: NDArray[np.intp]
+
+    @classmethod
+    def of_labels(cls, labels: NDArray[np.integer], n_cells: int) -> Members:
+        """Group rows by their label."""
+        return cls(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=n_cells)))
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.ends)
+
+    @property
+    def sizes(self) -> NDArray[np.intp]:
+        """Number of rows by cell."""
+        return np.diff(self.ends, prepend=0)
+
+    def rows(self, cell: int) -> NDArray[np.intp]:
+        """Return the rows of one cell."""
+        return self.order[(self.ends[cell - 1] if cell else 0) : self.ends[cell]]

@@ -1,0 +1,128 @@
+"""The choice of a partition by name, or a user's own object.
+
+Enters: scaled rows and a `PartitionPlan`. Leaves: a partition and the training rows of its cells.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localsvm.data.content import content_hash
+from localsvm.data.rows import ScaledRows, row_blocks
+from localsvm.data.scaling import AffineScaling
+from localsvm.errors import InvalidParameter
+from localsvm.partition.base import Members, Partition, ThreadMap
+from localsvm.partition.chunks import build_chunks
+from localsvm.partition.overlap import build_overlap
+from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
+from localsvm.partition.whole import build_whole
+
+NAMES = ("voronoi", "chunks", "radius", "overlap", "none")
+
+
+@dataclass(frozen=True)
+class PartitionPlan:
+    """How to cut the input space: one of `NAMES` or a partition, and its sizes."""
+
+    kind: Any = "voronoi"
+    cell_size: int = 2000
+    cell_radius: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a kind that is not there, and a radius that is missing."""
+        if not isinstance(self.kind, str):
+            missing = [name for name in ("centers", "radii", "assign") if not hasattr(self.kind, name)]
+            if missing:
+                raise InvalidParameter(
+                    f"partition={self.kind!r} has no {' and no '.join(missing)}; give one of "
+                    f"{', '.join(map(repr, NAMES))}, or an object with centers, radii and assign."
+                )
+        elif self.kind not in NAMES:
+            raise InvalidParameter(
+                f"partition={self.kind!r} is not available; use one of {', '.join(map(repr, NAMES))}, or an object "
+                "with centers, radii and assign."
+            )
+        if self.kind == "radius" and self.cell_radius is None:
+            raise InvalidParameter("partition='radius' needs cell_radius: the largest radius of a cell, after scaling.")
+
+
+def build_partition(
+    plan: PartitionPlan, rows: ScaledRows, hashes: NDArray[np.uint64], seed: int, thread_map: ThreadMap = map
+) -> tuple[Partition, Members]:
+    """Cut the rows into cells."""
+    if not isinstance(plan.kind, str):
+        return plan.kind, _members_of(plan.kind, rows)
+    if plan.kind == "none":
+        return build_whole(rows)
+    if plan.kind == "chunks":
+        return build_chunks(rows, plan.cell_size, seed, thread_map)
+    if plan.kind == "overlap":
+        return build_overlap(rows, hashes, plan.cell_size, thread_map)
+    radius = np.inf if plan.kind == "voronoi" or plan.cell_radius is None else plan.cell_radius
+    return build_voronoi(rows, hashes, SplitLimit(plan.cell_size, radius), thread_map)
+
+
+def voronoi_partition(
+    X: ArrayLike, cell_size: int = 2000, *, cell_radius: float | None = None, random_state: int = 0
+) -> VoronoiPartition:
+    """Cut rows into Voronoi cells of at most `cell_size` rows, or of at most `cell_radius`.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows on comparable scales.
+    cell_size : int, default=2000
+        Largest number of rows in a cell; only equal rows may be more.
+    cell_radius : float, optional
+        Largest distance of a row from the centre of its cell; `cell_size` is of no account then.
+    random_state : int, default=0
+        Seed of the start and of subsamples, which depend on the rows' content, not on their order.
+
+    Returns
+    -------
+    VoronoiPartition
+        Centres, radii and `assign`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.partition import voronoi_partition
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> cells = voronoi_partition(X, cell_size=100)
+    >>> sizes = np.bincount(cells.assign(X))
+    >>> bool(sizes.max() <= 100), int(sizes.sum())
+    (True, 1000)
+    """
+    data = np.ascontiguousarray(X, dtype=np.float32)
+    rows = ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
+    limit = SplitLimit(cell_size, np.inf if cell_radius is None else cell_radius)
+    return build_voronoi(rows, content_hash(data, random_state), limit)[0]
+
+
+def _members_of(partition: Any, rows: ScaledRows) -> Members:
+    """Assign the rows to the cells of a user's partition, and check what it says."""
+    n_cells = len(partition.centers)
+    labels = np.empty(len(rows), dtype=np.int64)
+    for block in row_blocks(0, len(rows)):
+        labels[block] = check_assignment(partition.assign(rows.take(block)), block.stop - block.start, n_cells)
+    return Members.of_labels(labels, n_cells)
+
+
+def check_assignment(labels: Any, n_rows: int, n_cells: int) -> NDArray[np.integer]:
+    """Refuse what cannot be the cells of `n_rows` rows."""
+    cells = np.asarray(labels)
+    if cells.shape != (n_rows,) or cells.dtype.kind not in "iu":
+        raise InvalidParameter(
+            f"partition.assign returned an array of shape {cells.shape} and type {cells.dtype} for {n_rows} rows: "
+            "it must return one cell number per row."
+        )
+    if len(cells) and not (cells.min() >= 0 and cells.max() < n_cells):
+        raise InvalidParameter(
+            f"partition.assign returned cell numbers from {cells.min()} to {cells.max()}, but there are {n_cells} "
+            "centers: numbers must run from 0 to one less than that."
+        )
+    return cells

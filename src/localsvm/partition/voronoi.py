@@ -1,0 +1,233 @@
+"""Voronoi partitions (Sec. 2, App.): cells of bounded size, or of bounded radius.
+
+Enters: scaled rows and their hashes. Leaves: a `VoronoiPartition`, a tree of centres, and the rows of every cell.
+
+A node of at most 50 000 rows finds its centres by farthest-first traversal on all of them; a larger one on a random
+subsample, to make children that are small enough, and every child is split again. A row goes from the root to the
+nearest centre of every node it meets:
+
+    root: 250 centres from a sample  ->  node: 30 centres from all its rows  ->  cell
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm import _native
+from localsvm.data.rows import ScaledRows, row_blocks, smallest_hashes
+from localsvm.partition.base import Members, ThreadMap
+
+LARGEST_TRAVERSAL = 50_000
+"""Rows of a farthest-first traversal (App.)."""
+
+_CHILD_ROWS = 40_000  # what a subsample aims at: room for its error below LARGEST_TRAVERSAL
+_FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer say little about its size
+
+
+@dataclass(frozen=True)
+class Node:
+    """Centres, and where each leads: to another node (its number), or to a cell (-1 - its number)."""
+
+    centers: NDArray[np.float32]
+    children: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class VoronoiPartition:
+    """A tree of Voronoi partitions; its leaves are the cells."""
+
+    centers: NDArray[np.float32]
+    radii: NDArray[np.float64]
+    nodes: tuple[Node, ...]
+
+    def assign(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
+        """Return the cell of every row: the nearest centre in every node from the root down, ties to the first.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm.partition import voronoi_partition
+        >>> X = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
+        >>> cells = voronoi_partition(X, cell_size=2)
+        >>> cells.assign(X).tolist(), cells.assign(np.array([[5.0]], dtype=np.float32)).tolist()
+        ([0, 0, 1, 1], [1])
+        """
+        X = np.ascontiguousarray(X, dtype=np.float32)
+        cells = np.empty(len(X), dtype=np.int32)
+        waiting = [(0, np.arange(len(X)))]
+        while waiting:
+            number, rows = waiting.pop()
+            node = self.nodes[number]
+            labels, _ = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
+            to = node.children[labels]
+            cells[rows] = -1 - to
+            inner = to >= 0
+            if inner.any():
+                inner_rows, inner_to = rows[inner], to[inner]
+                groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
+                waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
+        return cells
+
+
+@dataclass(frozen=True)
+class SplitLimit:
+    """What a cell may not exceed."""
+
+    size: float
+    """Number of rows; of no account if there is a largest radius."""
+    radius: float = np.inf
+
+
+def build_voronoi(
+    rows: ScaledRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap = map
+) -> tuple[VoronoiPartition, Members]:
+    """Cut the rows into cells within the limit; a cell of equal rows may exceed it.
+
+    Parameters
+    ----------
+    rows : ScaledRows
+        The training rows.
+    hashes : ndarray of uint64
+        Their content hashes: where the traversal starts and what a subsample is.
+    limit : SplitLimit
+        Largest size, or largest radius, of a cell.
+    thread_map : callable, optional
+        Replaces `map` over blocks of rows and nodes.
+
+    Returns
+    -------
+    VoronoiPartition, Members
+        The tree, and the rows of its cells.
+    """
+    return _TreeBuilder(rows, hashes, limit, thread_map).build()
+
+
+@dataclass(frozen=True)
+class _Split:
+    """A node's centres and the rows of its children, which stand in the node's range in this order."""
+
+    centers: NDArray[np.float32]
+    sizes: NDArray[np.intp]
+    radii: NDArray[np.float64]
+
+
+class _TreeBuilder:
+    # `order` holds all row numbers; a node is a range of it. Splitting a node sorts its range by child, so that in
+    # the end every cell is a range.
+
+    def __init__(self, rows: ScaledRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap) -> None:
+        self.rows, self.hashes, self.limit, self.map = rows, hashes, limit, thread_map
+        self.order = np.arange(len(rows))
+
+    def build(self) -> tuple[VoronoiPartition, Members]:
+        centers: list[NDArray[np.float32]] = []
+        children: list[NDArray[np.int64]] = []
+        leaves: list[tuple[int, int, NDArray[np.float32], float]] = []  # begin, end, centre, radius
+        level = [(0, len(self.rows))]
+        n_nodes = 1
+        while level:
+            next_level: list[tuple[int, int]] = []
+            for (begin, _), split in zip(level, self._split_level(level), strict=True):
+                to = np.empty(len(split.sizes), dtype=np.int64)
+                ends = begin + np.cumsum(split.sizes)
+                for c, (size, end) in enumerate(zip(split.sizes, ends, strict=True)):
+                    if self._is_cell(int(size), split.radii[c], len(to)):
+                        to[c] = -1 - len(leaves)
+                        leaves.append((int(end - size), int(end), split.centers[c], split.radii[c]))
+                    else:
+                        to[c] = n_nodes + len(next_level)
+                        next_level.append((int(end - size), int(end)))
+                centers.append(split.centers)
+                children.append(to)
+            n_nodes += len(next_level)
+            level = next_level
+        return self._finish(centers, children, leaves)
+
+    def _is_cell(self, size: int, radius: float, n_siblings: int) -> bool:
+        within = radius <= self.limit.radius if np.isfinite(self.limit.radius) else size <= self.limit.size
+        return within or radius == 0 or n_siblings == 1
+
+    def _split_level(self, level: Sequence[tuple[int, int]]) -> list[_Split]:
+        """Split all nodes of a level: large ones one after the other, in blocks; small ones side by side."""
+        large = {node for node in level if node[1] - node[0] > LARGEST_TRAVERSAL}
+        splits = {node: self._split_large(*node) for node in level if node in large}
+        small = [node for node in level if node not in large]
+        splits.update(zip(small, self.map(lambda node: self._split_small(*node), small), strict=True))
+        return [splits[node] for node in level]
+
+    def _split_small(self, begin: int, end: int) -> _Split:
+        members = self.order[begin:end]
+        # One row of each content, in the order of the hashes; its count stands for the others.
+        _, first, inverse, counts = np.unique(
+            self.hashes[members], return_index=True, return_inverse=True, return_counts=True
+        )
+        X = self.rows.take(members[first])
+        centers, labels, distances = _native.farthest_first(
+            X, counts.astype(np.float64), self.limit.size, self.limit.radius
+        )
+        return self._sort_range(begin, end, X[centers], labels[inverse], distances[inverse])
+
+    def _split_large(self, begin: int, end: int) -> _Split:
+        members = self.order[begin:end]
+        sampled = members[smallest_hashes(self.hashes[members], LARGEST_TRAVERSAL)]
+        _, first, counts = np.unique(self.hashes[sampled], return_index=True, return_counts=True)
+        X = self.rows.take(sampled[first])
+        share = len(sampled) / len(members)
+        limit = max(share * max(_CHILD_ROWS, 0.9 * self.limit.size), _FEWEST_SAMPLED)
+        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit)
+        centers = X[chosen]
+        labels, distances = self._nearest(members, centers)
+        if len(centers) == 1 and distances.max() > 0:
+            # The sample is one point, the node is not: split it by its farthest row.
+            farthest = members[distances == distances.max()]
+            other = self.rows.take(farthest[[int(self.hashes[farthest].argmin())]])
+            centers = np.concatenate([centers, other])
+            labels, distances = self._nearest(members, centers)
+        return self._sort_range(begin, end, centers, labels, distances)
+
+    def _nearest(
+        self, members: NDArray[np.intp], centers: NDArray[np.float32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        labels = np.empty(len(members), dtype=np.int32)
+        distances = np.empty(len(members), dtype=np.float32)
+
+        def fill(block: slice) -> None:
+            labels[block], distances[block] = _native.nearest_centres(self.rows.take(members[block]), centers)
+
+        for _ in self.map(fill, row_blocks(0, len(members))):
+            pass
+        return labels, distances
+
+    def _sort_range(
+        self,
+        begin: int,
+        end: int,
+        centers: NDArray[np.float32],
+        labels: NDArray[np.integer],
+        distances: NDArray[np.float32],
+    ) -> _Split:
+        groups = Members.of_labels(labels, len(centers))
+        self.order[begin:end] = self.order[begin:end][groups.order]
+        # A centre is one of the rows, so no group is empty.
+        squared = np.maximum.reduceat(distances[groups.order], groups.ends - groups.sizes)
+        return _Split(centers, groups.sizes, np.sqrt(squared.astype(np.float64)))
+
+    def _finish(
+        self,
+        centers: list[NDArray[np.float32]],
+        children: list[NDArray[np.int64]],
+        leaves: list[tuple[int, int, NDArray[np.float32], float]],
+    ) -> tuple[VoronoiPartition, Members]:
+        # Leaves were found level by level; their ranges are put one after the other in that order.
+        order = np.concatenate([self.order[begin:end] for begin, end, _, _ in leaves])
+        ends = np.cumsum([end - begin for begin, end, _, _ in leaves])
+        partition = VoronoiPartition(
+            centers=np.stack([centre for _, _, centre, _ in leaves]),
+            radii=np.array([radius for _, _, _, radius in leaves]),
+            nodes=tuple(Node(c, to) for c, to in zip(centers, children, strict=True)),
+        )
+        return partition, Members(order, ends)

@@ -1,0 +1,190 @@
+"""Training of all cells: a memory plan before work starts, then cells in threads, largest first.
+
+Enters: tasks, one per cell. Leaves: trained cells in the order of the tasks. Work runs in threads that release the
+interpreter's lock; the calling thread only waits, so that Ctrl-C is seen at once.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.train import CancelToken, CellSettings, CellTask, TrainedCell, train_cell
+from localsvm.errors import InvalidData
+
+_POLL_SECONDS = 0.1
+
+# Distances and kernel matrix are two; coefficients, neighbours and the solvers' state are the rest.
+_FLOATS_PER_PAIR = 2.2
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """How many cells are trained at once, and by how many threads."""
+
+    n_threads: int
+    cells_at_once: int
+
+
+def plan_memory(
+    sizes: NDArray[np.intp],
+    n_features: int,
+    settings: CellSettings,
+    n_threads: int,
+    limit: int | None,
+    max_memory: int | None,
+) -> MemoryPlan:
+    """Plan a training that stays within the memory there is, or refuse it."""
+    largest = int(sizes.max())
+    needed = _FLOATS_PER_PAIR * 4.0 * largest**2
+    if limit is None:
+        return MemoryPlan(n_threads, n_threads)
+    if needed > limit:
+        owner = "max_memory allows" if max_memory is not None else "this machine has"
+        raise InvalidData(
+            f"a cell of {largest} samples needs {_gigabytes(needed)} of memory, but "
+            f"{owner} {_gigabytes(limit)}. Make cells smaller with cell_size, or train on a sample of the rows."
+        )
+    return MemoryPlan(n_threads, max(1, min(n_threads, int(limit / max(needed, 1.0)))))
+
+
+def _gigabytes(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.3g} GB"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a fit, for callbacks; samples of cells at work count by the share done."""
+
+    cells_done: int
+    n_cells: int
+    samples_done: int
+    n_samples: int
+    seconds: float
+
+    @property
+    def rate(self) -> float:
+        """Samples per second."""
+        return self.samples_done / max(self.seconds, 1e-9)
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the end at this rate."""
+        return (self.n_samples - self.samples_done) / max(self.rate, 1e-9)
+
+
+OnProgress = Callable[[Progress], None]
+
+
+def train_cells(
+    tasks: Sequence[CellTask],
+    sizes: NDArray[np.intp],
+    settings: CellSettings,
+    plan: MemoryPlan,
+    on_progress: OnProgress | None = None,
+) -> list[TrainedCell]:
+    """Train all cells; when one fails or Ctrl-C comes, stop them all."""
+    crew = _Crew(tasks, sizes, settings, plan)
+    watch = _Watch(sizes, crew)
+    with ThreadPoolExecutor(plan.n_threads) as crew.folds, ThreadPoolExecutor(plan.cells_at_once) as workers:
+        try:
+            for _ in range(plan.cells_at_once):
+                workers.submit(crew.work)
+            while watch.cells_done < len(tasks):
+                watch.wait()
+                progress = watch.look()
+                if on_progress is not None and progress is not None:
+                    on_progress(progress)
+        finally:
+            # After an error no cell begins, those at work see the token; then the pools empty.
+            crew.token.cancel()
+    return crew.results()
+
+
+class _Crew:
+    """Workers that take the next cell from a common list until it is empty."""
+
+    def __init__(
+        self, tasks: Sequence[CellTask], sizes: NDArray[np.intp], settings: CellSettings, plan: MemoryPlan
+    ) -> None:
+        self.tasks, self.settings, self.plan = tasks, settings, plan
+        self.token = CancelToken()
+        self.finished: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
+        self.shares: dict[int, float] = {}
+        self.folds: ThreadPoolExecutor
+        self._trained: list[TrainedCell | None] = [None] * len(tasks)
+        self._waiting = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
+        self._lock = threading.Lock()
+
+    def work(self) -> None:
+        try:
+            while (taken := self._take()) is not None:
+                number, alone = taken
+                # The last cells leave threads idle: their folds are solved side by side.
+                fold_map = self.folds.map if alone else map
+                self._trained[number] = train_cell(
+                    self.tasks[number], self.settings, self.token, fold_map, self._share_setter(number)
+                )
+                self.finished.put(number)
+        except BaseException as error:
+            self.finished.put(error)
+
+    def _take(self) -> tuple[int, bool] | None:
+        with self._lock:
+            if not self._waiting or self.token.cancelled:
+                return None
+            alone = len(self._waiting) < self.plan.n_threads or self.plan.cells_at_once < self.plan.n_threads
+            return self._waiting.pop(), alone
+
+    def _share_setter(self, number: int) -> Callable[[float], None]:
+        def set_share(share: float) -> None:
+            self.shares[number] = share
+
+        return set_share
+
+    def results(self) -> list[TrainedCell]:
+        return [cell for cell in self._trained if cell is not None]
+
+
+class _Watch:
+    """How far the crew is, and what of that is news."""
+
+    def __init__(self, sizes: NDArray[np.intp], crew: _Crew) -> None:
+        self._sizes, self._crew = sizes, crew
+        self._begin = time.perf_counter()
+        self._samples_done = 0
+        self._last = (0, 0)
+        self.cells_done = 0
+
+    def wait(self) -> None:
+        """Wait for finished cells, a tenth of a second at most; raise what a worker raised."""
+        try:
+            finished = [self._crew.finished.get(timeout=_POLL_SECONDS)]
+            while not self._crew.finished.empty():
+                finished.append(self._crew.finished.get())
+        except queue.Empty:
+            return
+        for number in finished:
+            if isinstance(number, BaseException):
+                raise number
+            self.cells_done += 1
+            self._samples_done += int(self._sizes[number])
+            self._crew.shares.pop(number, None)
+
+    def look(self) -> Progress | None:
+        """Return the state, or None if nothing has changed since the last look."""
+        n_samples = int(self._sizes.sum())
+        at_work = sum(share * self._sizes[number] for number, share in self._crew.shares.copy().items())
+        samples_done = min(n_samples, self._samples_done + int(at_work))
+        if (self.cells_done, samples_done) == self._last:
+            return None
+        self._last = (self.cells_done, samples_done)
+        seconds = time.perf_counter() - self._begin
+        return Progress(self.cells_done, len(self._sizes), samples_done, n_samples, seconds)

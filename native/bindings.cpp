@@ -1,6 +1,7 @@
 // The Python face of cells and evaluation, and the module.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -8,6 +9,7 @@
 #include <atomic>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -31,16 +33,19 @@ Kernel kernel_of(const std::string& name) {
 }
 
 std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel,
-                                const CancelToken* token) {
+                                const CancelToken* token, std::optional<size_t> max_bytes, int n_threads) {
   const size_t n = X.shape(0), d = X.shape(1);
   require(n >= 1 && n <= kMaxRows, "a cell needs between 1 and 2**20 rows");
   require(d >= 1, "a cell needs at least one feature");
   require(!fold_ends.empty() && fold_ends.back() == static_cast<int>(n), "the last fold must end at the last row");
   for (size_t l = 0; l < fold_ends.size(); ++l)
     require(fold_ends[l] >= (l == 0 ? 0 : fold_ends[l - 1]), "fold ends must not decrease");
+  require(n_threads >= 1, "a cell needs at least one thread");
   const Kernel kind = kernel_of(kernel);
+  const StoragePlan plan(static_cast<int>(n), static_cast<int>(d),
+                         max_bytes.value_or(std::numeric_limits<size_t>::max()), n_threads);
   nb::gil_scoped_release unlocked;
-  return std::make_unique<Cell>(X.data(), static_cast<int>(n), static_cast<int>(d), fold_ends, kind,
+  return std::make_unique<Cell>(X.data(), static_cast<int>(n), static_cast<int>(d), fold_ends, kind, plan, n_threads,
                                 flag_of(token));
 }
 
@@ -83,14 +88,33 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
                         to_numpy(std::move(result.steps), {n_lambdas}));
 }
 
-template <typename EntryOf>
-auto square(const Cell& cell, EntryOf entry_of) {
-  const int n = cell.n();
-  std::vector<float> values;
-  values.reserve(static_cast<size_t>(n) * n);
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) values.push_back(entry_of(i, j));
-  return to_numpy(std::move(values), {static_cast<size_t>(n), static_cast<size_t>(n)});
+// All rows of a symmetric matrix that a cell copies row by row.
+auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
+  const auto n = static_cast<size_t>(cell.n());
+  std::vector<float> values(n * n);
+  Aligned<float> row(padded(n));
+  for (size_t i = 0; i < n; ++i) {
+    (cell.*copy_row)(static_cast<int>(i), row.data());
+    std::copy_n(row.data(), n, values.data() + i * n);
+  }
+  return to_numpy(std::move(values), {n, n});
+}
+
+std::string storage_name(const Cell& cell) {
+  const char* const names[] = {"full", "kernel", "rows"};
+  return names[static_cast<int>(cell.storage())];
+}
+
+nb::dict row_counts(const Cell& cell) {
+  const RowCounts counts = cell.cache() ? cell.cache()->counts() : RowCounts{};
+  nb::dict result;
+  result["held"] = cell.cache() ? cell.cache()->n_held() : 0;
+  result["hits"] = counts.hits;
+  result["misses"] = counts.misses;
+  result["made_ahead"] = counts.made_ahead;
+  result["settle_hits"] = counts.settle_hits;
+  result["settle_misses"] = counts.settle_misses;
+  return result;
 }
 
 auto kernel_values(const std::string& kernel, float width, Vector squared_distances) {
@@ -139,14 +163,16 @@ NB_MODULE(_native, m) {
       .def_prop_ro("cancelled", [](const CancelToken& token) { return token.flag.load(); });
 
   nb::class_<Cell>(m, "Cell", "Distances, kernel matrix and lambda paths of one cell.")
-      .def(nb::new_(&make_cell), "X"_a, "fold_ends"_a, "kernel"_a, "token"_a.none() = nb::none())
+      .def(nb::new_(&make_cell), "X"_a, "fold_ends"_a, "kernel"_a, "token"_a.none() = nb::none(),
+           "max_bytes"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("add_problem", &add_problem, "target"_a, "lo"_a, "hi"_a, "clip"_a)
       .def("set_width", &set_width, "width"_a, "token"_a.none() = nb::none())
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
-      .def("distances", [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.distance_row(i)[j]; }); })
-      .def("kernel_matrix",
-           [](const Cell& cell) { return square(cell, [&](int i, int j) { return cell.kernel_row(i)[j]; }); });
+      .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
+      .def("kernel_matrix", [](const Cell& cell) { return square(cell, &Cell::copy_kernel); })
+      .def_prop_ro("storage", &storage_name)
+      .def_prop_ro("row_counts", &row_counts);
 
   m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "squared_distances"_a);
   m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);

@@ -1,36 +1,96 @@
 #include "cell.h"
 
 #include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
 #include <utility>
+
+#include "parallel.h"
 
 namespace localsvm {
 
-Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel,
-           const std::atomic<bool>* cancelled)
+namespace {
+
+constexpr int kBlock = 32;  // rows made at a time: the samples are read once for all of them
+
+// Rows that a thread writes while it builds, where they are not stored.
+class BuildScratch {
+ public:
+  BuildScratch(size_t ld, int n_threads) : ld_(ld), values_(ld * kBlock * n_threads, Uninitialised{}) {}
+  float* row(int thread, int r) { return values_.data() + ld_ * (static_cast<size_t>(thread) * kBlock + r); }
+
+ private:
+  size_t ld_;
+  Aligned<float> values_;
+};
+
+// out[r] is the memory of row rows.begin + r.
+template <typename RowOf>
+void point_to_rows(Range rows, float** out, const RowOf& row_of) {
+  for (int r = 0; r < rows.size(); ++r) out[r] = row_of(r);
+}
+
+}  // namespace
+
+StoragePlan::StoragePlan(int n, int n_features, size_t max_bytes, int n_threads) {
+  const size_t row = padded(n) * sizeof(float), rows = n;
+  const size_t samples = row * n_features, neighbours = rows * kNeighbours * 12;
+  const size_t scratch = row * kBlock * n_threads;
+  // Samples are not needed once all distances are stored, but they are while these are made.
+  const size_t always = samples + neighbours;
+  if (max_bytes >= always + 2 * rows * row) {
+    storage = Storage::full;
+  } else if (max_bytes >= always + scratch + rows * row) {
+    storage = Storage::kernel;
+  } else {
+    storage = Storage::rows;
+    const size_t fewest = std::min<size_t>(n, static_cast<size_t>(kMostPinned) * n_threads);
+    const size_t least = always + scratch + fewest * row;
+    if (max_bytes < least)
+      throw std::invalid_argument("a cell of " + std::to_string(n) + " rows and " + std::to_string(n_features) +
+                                  " features needs at least " + std::to_string(least) + " bytes, but max_bytes is " +
+                                  std::to_string(max_bytes));
+    n_rows = static_cast<int>(std::min<size_t>(n, (max_bytes - always - scratch) / row));
+  }
+}
+
+Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
+           int n_threads, const std::atomic<bool>* cancelled)
     : n_(n),
       ld_(padded(n)),
       fold_ends_(std::move(fold_ends)),
       kernel_(kernel),
-      distances_(ld_ * n, Uninitialised{}),
-      K_(ld_ * n, Uninitialised{}),
+      plan_(plan),
+      n_threads_(n_threads),
+      samples_(X, n, n_features),
       neighbour_distances_(static_cast<size_t>(n) * kNeighbours),
       neighbour_kernel_(static_cast<size_t>(n) * kNeighbours),
       neighbours_(static_cast<size_t>(n) * kNeighbours) {
-  Aligned<float> XT(ld_ * n_features);
-  for (int i = 0; i < n; ++i)
-    for (int k = 0; k < n_features; ++k) XT[k * ld_ + i] = X[static_cast<size_t>(i) * n_features + k];
-  constexpr int kBlock = 64;
-  for (int begin = 0; begin < n && !is_set(cancelled); begin += kBlock) {
-    const Range rows{begin, std::min(begin + kBlock, n)};
-    ops().squared_distances(XT.data(), n_features, ld_, rows, distances_.data() + ld_ * begin);
+  const bool full = plan.storage == Storage::full;
+  if (full) distances_ = Aligned<float>(ld_ * n, Uninitialised{});
+  if (plan.storage != Storage::rows) K_ = Aligned<float>(ld_ * n, Uninitialised{});
+  if (plan.storage == Storage::rows) cache_ = std::make_unique<RowCache>(samples_, kernel, n, plan.n_rows);
+  BuildScratch scratch(ld_, full ? 0 : n_threads);
+  for_blocks(n, kBlock, n_threads, cancelled, [&](int thread, Range rows) {
+    int index[kBlock];
+    float* out[kBlock];
+    std::iota(index, index + rows.size(), rows.begin);
+    point_to_rows(rows, out, [&](int r) {
+      return full ? distances_.data() + ld_ * (rows.begin + r) : scratch.row(thread, r);
+    });
+    samples_.distances(index, rows.size(), {0, static_cast<int>(ld_)}, out);
     // While the rows are in the cache.
-    for (int i = rows.begin; i < rows.end; ++i) {
-      const size_t near = static_cast<size_t>(i) * kNeighbours;
-      ops().neighbours(distance_row(i), n, i, neighbours_.data() + near);
-      for (size_t c = near; c < near + kNeighbours; ++c)
-        if (neighbours_[c] < n) neighbour_distances_[c] = distance_row(i)[neighbours_[c]];
-    }
-  }
+    for (int r = 0; r < rows.size(); ++r) find_neighbours(rows.begin + r, out[r]);
+  });
+  if (full) samples_ = Samples();
+}
+
+void Cell::find_neighbours(int i, const float* distances) {
+  const size_t near = static_cast<size_t>(i) * kNeighbours;
+  ops().neighbours(distances, n_, i, neighbours_.data() + near);
+  for (size_t c = near; c < near + kNeighbours; ++c)
+    if (neighbours_[c] < n_) neighbour_distances_[c] = distances[neighbours_[c]];
 }
 
 int Cell::add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip) {
@@ -47,18 +107,54 @@ int Cell::add_problem(const float* target, const float* lo_unit, const float* hi
 }
 
 void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
+  width_ = width;
   n_prepared_ = n_problems();
-  const Ops& op = ops();
-  op.kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
-  for (int i = 0; i < n_ && !is_set(cancelled); ++i) {
-    float* row = K_.data() + ld_ * i;
-    op.kernel_values(kernel_, width, distance_row(i), row, ld_);
-    // While the row is in the cache.
-    for (OwnedProblem& problem : problems_)
-      for (int fold = 0; fold < n_folds(); ++fold)
-        problem.bound_sums[static_cast<size_t>(fold) * n_ + i] =
-            op.dot(row, problem.at_bound.data(), fold_range(fold));
+  ops().kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
+  if (cache_) cache_->set_width(width);
+  BuildScratch scratch(ld_, cache_ ? n_threads_ : 0);
+  for_blocks(n_, kBlock, n_threads_, cancelled, [&](int thread, Range rows) {
+    float* out[kBlock];
+    point_to_rows(rows, out, [&](int r) {
+      if (!cache_) return K_.data() + ld_ * (rows.begin + r);
+      float* held = cache_->row_to_fill(rows.begin + r);
+      return held ? held : scratch.row(thread, r);
+    });
+    make_kernel_rows(rows, out);
+    // While the rows are in the cache.
+    for (int r = 0; r < rows.size(); ++r) sum_bounds(rows.begin + r, out[r]);
+  });
+}
+
+void Cell::make_kernel_rows(Range rows, float* const* out) const {
+  if (plan_.storage == Storage::full) {
+    for (int r = 0; r < rows.size(); ++r)
+      ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
+    return;
   }
+  int index[kBlock];
+  std::iota(index, index + rows.size(), rows.begin);
+  samples_.kernel_rows(kernel_, width_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
+}
+
+void Cell::sum_bounds(int i, const float* row) {
+  for (OwnedProblem& problem : problems_)
+    for (int fold = 0; fold < n_folds(); ++fold)
+      problem.bound_sums[static_cast<size_t>(fold) * n_ + i] =
+          ops().dot(row, problem.at_bound.data(), fold_range(fold));
+}
+
+void Cell::copy_distances(int i, float* out) const {
+  if (plan_.storage == Storage::full)
+    std::copy_n(distances_.data() + ld_ * i, ld_, out);
+  else
+    samples_.distances(&i, 1, {0, static_cast<int>(ld_)}, &out);
+}
+
+void Cell::copy_kernel(int i, float* out) const {
+  if (plan_.storage == Storage::rows)
+    samples_.kernel_rows(kernel_, width_, &i, 1, {0, static_cast<int>(ld_)}, &out);
+  else
+    std::copy_n(K_.data() + ld_ * i, ld_, out);
 }
 
 PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
@@ -75,7 +171,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   PathResult result;
   result.beta.resize(n_lambdas * n_);
   result.values.resize(n_lambdas * n_left_out);
-  BoxSolver solver({K_.data(), ld_, n_, neighbours_.data(), neighbour_kernel_.data()},
+  BoxSolver solver({K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), stop.cancelled},
                    {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip}, left_out,
                    total_weight);
   for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {
@@ -85,9 +181,10 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
       solver.start(scale, bound_sums.data());
     else
       solver.rescale(scale);
-    const Certificate certificate = solver.solve(stop);
+    Certificate certificate = solver.solve(stop);
     solver.coefficients(result.beta.data() + q * n_);
     solver.left_out_values(result.values.data() + q * n_left_out);
+    if (stop.is_cancelled()) certificate.status = Status::cancelled;  // sums may have been left unfinished
     result.gap.push_back(certificate.gap);
     result.status.push_back(static_cast<int8_t>(certificate.status));
     result.steps.push_back(certificate.steps);

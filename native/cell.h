@@ -1,20 +1,38 @@
-// One cell: its distances, its kernel matrix at one width at a time, and the lambda paths on it.
+// One cell: its kernel matrix at one width at a time, and the lambda paths on it.
 //
 // Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
-// of K.  Distances are computed once, the kernel matrix once per width, and shared by all folds and problems.
+// of K.  The kernel matrix is made once per width, and shared by all folds and problems.
 //
-// Memory, in floats: n^2 for the distances and n^2 for K.
+// Memory, in floats, besides n d for the samples and 48 n for neighbours; results are the same to the bit:
+//
+//   full     2 n^2   distances, made once, and K
+//   kernel   n^2     K; distances are made again for every width
+//   rows     c n     c rows of K in a cache; the others are made when they are needed
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "aligned.h"
+#include "row_cache.h"
+#include "samples.h"
 #include "solver.h"
 
 namespace localsvm {
+
+enum class Storage { full, kernel, rows };
+
+// What is stored of a cell of n rows.
+struct StoragePlan {
+  // The first of full, kernel, rows that fits into `max_bytes`.  For rows, room for what `n_threads` solvers have in use
+  // at once is needed: std::invalid_argument when not even that is there.
+  StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
+  Storage storage;
+  int n_rows = 0;  // of the cache
+};
 
 // Everything a lambda path leaves behind; row q belongs to the q-th lambda.
 struct PathResult {
@@ -27,10 +45,10 @@ struct PathResult {
 
 class Cell {
  public:
-  // `fold_ends`[l] is one past the last row of fold l; the last one is n.
+  // `fold_ends`[l] is one past the last row of fold l; the last one is n.  `n_threads` build the matrices.
   // Work is left unfinished once `cancelled` is set; paths say so then.
-  Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel,
-       const std::atomic<bool>* cancelled);
+  Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
+       int n_threads, const std::atomic<bool>* cancelled);
 
   // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
@@ -46,8 +64,12 @@ class Cell {
   int n_problems() const { return static_cast<int>(problems_.size()); }
   int n_prepared() const { return n_prepared_; }  // problems the kernel matrix was built for
   Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
-  const float* distance_row(int i) const { return distances_.data() + ld_ * i; }
-  const float* kernel_row(int i) const { return K_.data() + ld_ * i; }
+  Storage storage() const { return plan_.storage; }
+  const RowCache* cache() const { return cache_.get(); }
+
+  // One row of the distances or of K, n padded entries; for tests and for looking at a cell.
+  void copy_distances(int i, float* out) const;
+  void copy_kernel(int i, float* out) const;
 
  private:
   struct OwnedProblem {
@@ -56,13 +78,22 @@ class Cell {
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
+  void find_neighbours(int i, const float* distances);
+  void make_kernel_rows(Range rows, float* const* out) const;
+  void sum_bounds(int i, const float* row);
+
   const int n_;
   const size_t ld_;
   const std::vector<int> fold_ends_;
   const Kernel kernel_;
+  const StoragePlan plan_;
+  const int n_threads_;
+  float width_ = 1;
   int n_prepared_ = 0;
+  Samples samples_;
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
   std::vector<int32_t> neighbours_;
+  std::unique_ptr<RowCache> cache_;
   std::vector<OwnedProblem> problems_;
 };
 

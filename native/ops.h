@@ -24,7 +24,7 @@ struct Step {
   float di = 0, dj = 0;
 };
 
-// Half-open ranges of rows.  Except in `dot` and `squared_distances` both ends are multiples of kPad.
+// Half-open ranges of rows or columns.  Except in `dot` both ends are multiples of kPad.
 struct Range {
   int begin = 0, end = 0;
   int size() const { return end - begin; }
@@ -44,8 +44,10 @@ struct SupportView {
 struct Ops {
   const char* name;
 
-  // out[(i - rows.begin)*ld + j] = ||x_i - x_j||^2 for i in rows, all j; XT is feature-major, XT[k*ld + j].
-  void (*squared_distances)(const float* XT, int n_features, size_t ld, Range rows, float* out);
+  // out[a][j - columns.begin] = ||x[a] - x_j||^2 for `count` points x[a] and j in columns; the x_j are in panels of kPad
+  // samples (samples.h).
+  void (*squared_distances)(const float* const* x, int count, const float* panels, int n_features, Range columns,
+                            float* const* out);
 
   // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (n padded: none).
   void (*neighbours)(const float* distances, int n, int i, int32_t* out);

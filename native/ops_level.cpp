@@ -5,31 +5,50 @@
 namespace localsvm::LOCALSVM_LEVEL {
 namespace {
 
-// Blocks of 4 rows by 2 vectors: each loaded x_j serves four rows, each broadcast x_i two vectors.  The sum over
+// H points against V vectors of samples: each loaded x_j serves H points, each broadcast x V vectors.  The sum over
 // features runs in order for every entry, so the result does not depend on the blocking, and d(i, j) = d(j, i).
-void squared_distances(const float* XT, int n_features, size_t ld, Range rows, float* out) {
-  for (int i = rows.begin; i < rows.end; i += 4) {
-    const int height = rows.end - i < 4 ? rows.end - i : 4;
-    for (size_t j = 0; j < ld; j += 2 * W) {
-      const bool second = j + W < ld;
-      vf acc[4][2] = {};
-      for (int k = 0; k < n_features; ++k) {
-        const float* feature = XT + k * ld;
-        const vf x0 = load(feature + j);
-        const vf x1 = second ? load(feature + j + W) : x0;
-        for (int a = 0; a < 4; ++a) {
-          const vf x = splat(feature[i + (a < height ? a : 0)]);
-          const vf e0 = x - x0, e1 = x - x1;
-          acc[a][0] += e0 * e0;
-          acc[a][1] += e1 * e1;
-        }
-      }
-      for (int a = 0; a < height; ++a) {
-        float* o = out + (i - rows.begin + a) * ld + j;
-        store(o, acc[a][0]);
-        if (second) store(o + W, acc[a][1]);
+template <int H, int V>
+inline void distance_block(const float* const* x, const float* panels, int n_features, int j, int at,
+                           float* const* out) {
+  const float* sample[V];
+  for (int v = 0; v < V; ++v) {
+    const int first = j + v * W;
+    sample[v] = panels + static_cast<size_t>(first / kPad) * kPad * n_features + first % kPad;
+  }
+  vf acc[H][V] = {};
+  for (int k = 0; k < n_features; ++k)
+    for (int v = 0; v < V; ++v) {
+      const vf xj = load(sample[v] + static_cast<size_t>(k) * kPad);
+      for (int a = 0; a < H; ++a) {
+        const vf e = x[a][k] - xj;
+        acc[a][v] += e * e;
       }
     }
+  for (int a = 0; a < H; ++a)
+    for (int v = 0; v < V; ++v) store(out[a] + at + v * W, acc[a][v]);
+}
+
+// Eight sums at a time keep the multipliers busy, whatever the number of points.
+template <int H>
+inline void distance_rows(const float* const* x, const float* panels, int n_features, Range columns, int at,
+                          float* const* out) {
+  constexpr int V = 8 / H;
+  int j = columns.begin;
+  for (; j + V * W <= columns.end; j += V * W, at += V * W) distance_block<H, V>(x, panels, n_features, j, at, out);
+  for (; j < columns.end; j += W, at += W) distance_block<H, 1>(x, panels, n_features, j, at, out);
+}
+
+void squared_distances(const float* const* x, int count, const float* panels, int n_features, Range columns,
+                       float* const* out) {
+  constexpr int kStrip = 128;  // samples that stay in the cache while all points are compared with them
+  for (int j = columns.begin; j < columns.end; j += kStrip) {
+    const Range strip{j, j + kStrip < columns.end ? j + kStrip : columns.end};
+    const int at = j - columns.begin;
+    int a = 0;
+    for (; a + 4 <= count; a += 4) distance_rows<4>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 3) distance_rows<3>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 2) distance_rows<2>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 1) distance_rows<1>(x + a, panels, n_features, strip, at, out + a);
   }
 }
 

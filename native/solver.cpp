@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "row_batches.h"
+
 namespace localsvm {
 
 namespace {
@@ -98,7 +100,7 @@ void BoxSolver::rescale(double scale) {
   rows_.clear();
   row_coefs_.clear();
   for (const auto& [i, delta] : scale_all ? scaled : kept) {
-    rows_.push_back(kernel_.row(i));
+    rows_.push_back(i);
     row_coefs_.push_back(delta);
   }
   subtract_moved();
@@ -109,7 +111,7 @@ void BoxSolver::collect_moved() {
   row_coefs_.clear();
   for (int i = 0; i < kernel_.n; ++i)
     if (takes_part(i) && loop_.beta[i] != base_[i]) {
-      rows_.push_back(kernel_.row(i));
+      rows_.push_back(i);
       row_coefs_.push_back(static_cast<float>(loop_.beta[i] - base_[i]));
     }
 }
@@ -129,18 +131,27 @@ void BoxSolver::subtract_moved() {
   if (6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge)
     recompute();
   else
-    ops_.subtract_rows(base_r_.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()),
-                       {0, loop_.nobody});
+    subtract_rows(base_r_.data(), {0, loop_.nobody});
   refresh();
+}
+
+void BoxSolver::subtract_rows(double* r, Range columns) {
+  visit_rows(kernel_, rows_, columns, [&](size_t m, int count, const float* const* rows, Range part) {
+    ops_.subtract_rows(r + (part.begin - columns.begin), rows, row_coefs_.data() + m, count, {0, part.size()});
+  });
 }
 
 void BoxSolver::recompute() {
   for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i];
+  std::vector<int> nonzero;
   for (int i = 0; i < kernel_.n; ++i)
-    if (const double beta = base_[i]) {
-      const float* row = kernel_.row(i);
-      for (int j = 0; j < kernel_.n; ++j) base_r_[j] -= beta * row[j];
+    if (base_[i] != 0) nonzero.push_back(i);
+  visit_rows(kernel_, nonzero, {0, loop_.nobody}, [&](size_t m, int count, const float* const* rows, Range part) {
+    for (int c = 0; c < count; ++c) {
+      const double beta = base_[nonzero[m + c]];
+      for (int j = part.begin; j < part.end; ++j) base_r_[j] -= beta * rows[c][j - part.begin];
     }
+  });
 }
 
 void BoxSolver::refresh() {
@@ -196,8 +207,7 @@ void BoxSolver::left_out_values(float* values) {
   collect_moved();
   const Range range = left_out_.padded();
   std::vector<double> r(base_r_.data() + range.begin, base_r_.data() + range.end);
-  for (const float*& row : rows_) row += range.begin;
-  ops_.subtract_rows(r.data(), rows_.data(), row_coefs_.data(), static_cast<int>(rows_.size()), {0, range.size()});
+  subtract_rows(r.data(), range);
   for (int i = left_out_.begin; i < left_out_.end; ++i)
     *values++ = static_cast<float>(problem_.target[i] - r[i - range.begin]);
 }

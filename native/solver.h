@@ -46,8 +46,6 @@ struct Problem {
   float clip = 1;
 };
 
-inline bool is_set(const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); }
-
 struct StopRule {
   double tolerance = 1e-3;
   int64_t max_steps = 0;
@@ -83,7 +81,8 @@ class BoxSolver {
   int64_t walk(const StopRule& stop, int64_t max_steps);
   void collect_moved();  // since base_r was right: rows of K and their coefficients
   void settle();
-  void subtract_moved();  // the collected rows from base_r
+  void subtract_moved();                         // the collected rows from base_r
+  void subtract_rows(double* r, Range columns);  // their columns, from r
   void recompute();       // base_r, from scratch
   void refresh();
 
@@ -97,7 +96,7 @@ class BoxSolver {
 
   Aligned<double> base_r_, base_;
   std::vector<At> base_at_;
-  std::vector<const float*> rows_;
+  std::vector<int> rows_;
   std::vector<float> row_coefs_;
 };
 

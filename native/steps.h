@@ -5,23 +5,32 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include "aligned.h"
 #include "ops.h"
+#include "row_cache.h"
 
 namespace localsvm {
 
+inline bool is_set(const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); }
+
 // A kernel matrix (symmetric, unit diagonal) and the near neighbours of its samples.
 struct KernelView {
-  const float* K = nullptr;  // n rows of ld
+  const float* K = nullptr;  // n rows of ld; or
+  RowCache* cache = nullptr;  // where its rows come from, when it is not stored
   size_t ld = 0;
   int n = 0;
   const int32_t* neighbours = nullptr;      // n x kNeighbours
   const float* neighbour_kernel = nullptr;  // n x kNeighbours
+  const std::atomic<bool>* cancelled = nullptr;
   const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
+  bool is_cancelled() const { return is_set(cancelled); }
 };
 
 class StepLoop {
@@ -37,15 +46,26 @@ class StepLoop {
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
-    arrays_ = Aligned<float>(6 * stride);
-    float** const starts[] = {&r, &l, &u, &beta, &lo, &hi};
-    for (size_t a = 0; a < 6; ++a) *starts[a] = arrays_.data() + a * stride;
+    arrays_ = Aligned<float>(7 * stride);
+    float** const starts[] = {&r, &l, &u, &beta, &lo, &hi, &nothing_};
+    for (size_t a = 0; a < 7; ++a) *starts[a] = arrays_.data() + a * stride;
     index_bits_ = 1;
     while ((1 << index_bits_) < nobody) ++index_bits_;
+    left_out_ = left_out;
     forget();
   }
+  StepLoop(const StepLoop&) = delete;
+  StepLoop& operator=(const StepLoop&) = delete;
+  ~StepLoop() { forget(); }
 
-  void forget() { std::fill(recent_, recent_ + kRecent, nobody); }
+  // No coordinate was moved lately; no row is in use.
+  void forget() {
+    if (kernel_.cache) kernel_.cache->release(in_use_, kRecent);
+    std::fill(recent_, recent_ + kRecent, nobody);
+    std::fill(in_use_, in_use_ + kRecent, -1);
+    std::fill(recent_rows_, recent_rows_ + kRecent, nothing_);
+    still();
+  }
 
   void set_rooms() {
     for (int i = 0; i < nobody; ++i) {
@@ -56,21 +76,21 @@ class StepLoop {
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {
-    int32_t keys[kMaxLanes] = {};
+    std::fill(keys_, keys_ + kMaxLanes, 0);
     for (const Range& sweep : sweeps_)
-      ops_.update_and_scan(r, l, u, kernel_.row(pending_.i), kernel_.row(pending_.j), pending_.di, pending_.dj, sweep,
-                           index_bits_, keys);
-    pending_ = Step{};
-    return *std::max_element(keys, keys + kMaxLanes);
+      ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_, keys_);
+    still();
+    return *std::max_element(keys_, keys_ + kMaxLanes);
   }
 
   // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate
   // can move.
   bool step(int32_t key) {
     if (!choose(key)) {
-      pending_ = Step{};
+      still();
       return false;
     }
+    take_rows();
     move(pending_.i, pending_.di);
     if (pending_.j != pending_.i) move(pending_.j, pending_.dj);
     return true;
@@ -87,6 +107,11 @@ class StepLoop {
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
  private:
+  void still() {
+    pending_ = Step{};
+    row_i_ = row_j_ = nothing_;
+  }
+
   // The coordinate that could move farthest, and the partner with which it gains most.
   bool choose(int32_t key) {
     const int32_t index_mask = (1 << index_bits_) - 1;
@@ -103,7 +128,7 @@ class StepLoop {
     for (int c = 0; c < kRecent; ++c) {
       const int j = recent_[c];
       candidates[kNeighbours + c] = j == i ? nobody : j;
-      k[kNeighbours + c] = j == nobody ? 0.0f : kernel_.row(j)[i];
+      k[kNeighbours + c] = j == nobody ? 0.0f : recent_rows_[c][i];
     }
     for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
       candidates[c] = nobody;
@@ -124,6 +149,34 @@ class StepLoop {
     return true;
   }
 
+  // Rows i and j of the step to come take the place of those moved longest ago.
+  void take_rows() {
+    const int wanted[2] = {pending_.i, pending_.j}, count = pending_.j == pending_.i ? 1 : 2;
+    const float* rows[2];
+    if (kernel_.cache)
+      take_cached(wanted, count, rows);
+    else
+      for (int c = 0; c < count; ++c) rows[c] = kernel_.row(wanted[c]);
+    row_i_ = rows[0];
+    row_j_ = rows[count - 1];
+    for (int c = 0; c < count; ++c) {
+      const unsigned at = next_recent_++ % kRecent;
+      recent_[at] = wanted[c];
+      recent_rows_[at] = rows[c];
+    }
+  }
+
+  void take_cached(const int* wanted, int count, const float** rows) {
+    int released[2], soon[kMaxLanes], n_soon = 0;
+    for (int c = 0; c < count; ++c) released[c] = std::exchange(in_use_[(next_recent_ + c) % kRecent], wanted[c]);
+    // The farthest mover of every lane: one of them is likely to be next.
+    std::sort(keys_, keys_ + kMaxLanes, std::greater<>());
+    const int32_t index_mask = (1 << index_bits_) - 1;
+    for (const int32_t key : keys_)
+      if (key > index_mask) soon[n_soon++] = key & index_mask;
+    kernel_.cache->exchange(wanted, released, count, {r, l, u, left_out_, soon, n_soon}, rows);
+  }
+
   void move(int i, float& delta) {
     const float next = std::clamp(beta[i] + delta, lo[i], hi[i]);
     delta = next - beta[i];
@@ -131,7 +184,6 @@ class StepLoop {
     l[i] = lo[i] - next;
     u[i] = hi[i] - next;
     squared_steps += static_cast<double>(delta) * delta;
-    recent_[next_recent_++ % kRecent] = i;
   }
 
   Aligned<float> arrays_;
@@ -140,9 +192,15 @@ class StepLoop {
   // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
   // box [0, 0] and are never chosen; their r is not used.
   std::vector<Range> sweeps_;
+  Range left_out_;
   int index_bits_;
+  int32_t keys_[kMaxLanes];
   Step pending_;
+  const float *row_i_, *row_j_;  // of the pending step
+  float* nothing_;               // a row of zeros, for no step
   int recent_[kRecent];
+  const float* recent_rows_[kRecent];
+  int in_use_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};  // rows pinned in the cache
   unsigned next_recent_ = 0;
 };
 

@@ -22,7 +22,13 @@ class Cell:
         fold_ends: Sequence[int],
         kernel: str,
         token: CancelToken | None = None,
+        max_bytes: int | None = None,
+        n_threads: int = 1,
     ) -> None: ...
+    @property
+    def storage(self) -> str: ...
+    @property
+    def row_counts(self) -> dict[str, int]: ...
     def add_problem(
         self,
         target: NDArray[np.float32],

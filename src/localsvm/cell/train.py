@@ -16,6 +16,7 @@ from localsvm._native import CancelToken, Cell
 from localsvm.cell.combine import combine
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
+from localsvm.cell.memory import cell_bytes
 from localsvm.cell.path import STATUS, Cancelled, FoldPath, Map, solve_fold
 from localsvm.cell.select import Choice, combined_risk, select
 from localsvm.data.content import Rows
@@ -121,6 +122,8 @@ def train_cell(
     token: CancelToken | None = None,
     fold_map: Map = map,
     on_share: Callable[[float], None] | None = None,
+    max_bytes: int | None = None,
+    n_threads: int = 1,
 ) -> TrainedCell:
     """Run Algorithm 1 on one cell.
 
@@ -136,6 +139,10 @@ def train_cell(
         Replaces `map` over the folds of a width, to solve them in threads.
     on_share : callable, optional
         Told the share of the widths that are done, after each.
+    max_bytes : int, optional
+        Memory that training may take; see `localsvm.cell.memory`. It changes how long that takes, not the result.
+    n_threads : int, default=1
+        Threads that build the kernel matrix, and that `fold_map` solves in.
 
     Returns
     -------
@@ -149,7 +156,7 @@ def train_cell(
     # One fold is a single split: the first of five folds validates, and the others train.
     single = settings.n_folds == 1
     rows = make_folds(task.rows, _FOLDS_OF_A_SINGLE_SPLIT if single else settings.n_folds, stratify=True)
-    return _CellTraining(task, settings, rows, token, fold_map, on_share).run()
+    return _CellTraining(task, settings, rows, token, fold_map, on_share, max_bytes, n_threads).run()
 
 
 def cell_radius(rows: Rows) -> float:
@@ -162,7 +169,8 @@ def cell_radius(rows: Rows) -> float:
 def median_distance(X: NDArray[np.float32]) -> float:
     """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
     some = X[:: max(1, len(X) // 32)][:32].astype(np.float64)
-    squared = np.stack([np.square(X - row).sum(axis=1) for row in some])
+    parts = [X[begin : begin + 4096] for begin in range(0, len(X), 4096)]  # in double a large cell is too large
+    squared = np.stack([np.concatenate([np.square(part - row).sum(axis=1) for part in parts]) for row in some])
     positive = squared[squared > 0]
     return float(np.sqrt(np.median(positive))) if len(positive) else 1.0
 
@@ -178,9 +186,12 @@ class _CellTraining:
         token: CancelToken | None,
         fold_map: Map,
         on_share: Callable[[float], None] | None,
+        max_bytes: int | None,
+        n_threads: int,
     ) -> None:
         self.task, self.settings, self.rows = task, settings, rows
         self.token, self.fold_map, self.on_share = token, fold_map, on_share
+        self.max_bytes, self.n_threads = max_bytes, n_threads
         self.seconds = dict.fromkeys(PHASES, 0.0)
         self.n_validated = min(settings.n_folds, rows.n_folds)
         self.fold_weight = np.array([rows.weight[rows.fold(fold)].sum() for fold in range(self.n_validated)])
@@ -216,7 +227,12 @@ class _CellTraining:
     def _native_cell(self) -> Cell:
         rows, settings = self.rows, self.settings
         begin = time.perf_counter()
-        cell = Cell(rows.X, list(rows.ends), settings.kernel, self.token)
+        n_samples, n_features = rows.X.shape
+        needed = cell_bytes(
+            n_samples, n_features, n_lams=len(self.lams), n_folds=rows.n_folds, n_threads=self.n_threads
+        )
+        max_bytes = needed.native(self.max_bytes)
+        cell = Cell(rows.X, list(rows.ends), settings.kernel, self.token, max_bytes, self.n_threads)
         dual = settings.loss.dual(rows.y, rows.weight)
         cell.add_problem(dual.target, dual.lo, dual.hi, dual.clip)
         self.seconds["kernel"] += time.perf_counter() - begin
@@ -276,12 +292,12 @@ class _CellTraining:
         return int(alive[-1]) + 1 if len(alive) else 0
 
     def _remember_best(self, w: int, beta: NDArray[np.float32]) -> None:
-        # Coefficients of one width only are kept: those of the best point so far.
+        # Coefficients of one point only are kept: the best so far.
         lowest = float(combined_risk(self.risk[w], self.fold_weight).min())
         loss = combined_risk(self.loss, self.fold_weight)
         chosen = select(combined_risk(self.risk, self.fold_weight), loss)
         if chosen.width_index == w and np.isfinite(lowest):
-            self.best = (lowest, w, beta)
+            self.best = (lowest, w, beta[:, chosen.lam_index].copy())
 
     def _select(self) -> Choice:
         begin = time.perf_counter()
@@ -294,7 +310,7 @@ class _CellTraining:
         assert self.best is not None and self.best[1] == choice.width_index
         begin = time.perf_counter()
         risk = self.risk[choice.width_index, choice.lam_index]
-        beta = combine(self.best[2][:, choice.lam_index], risk, self.fold_weight)
+        beta = combine(self.best[2], risk, self.fold_weight)
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
 

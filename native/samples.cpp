@@ -1,0 +1,58 @@
+#include "samples.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace localsvm {
+
+Samples::Samples(const float* X, int n, int n_features)
+    : n_features_(n_features), panels_(padded(n) * static_cast<size_t>(n_features)) {
+  for (int i = 0; i < n; ++i) {
+    float* panel = panels_.data() + static_cast<size_t>(i / kPad) * kPad * n_features + i % kPad;
+    const float* x = X + static_cast<size_t>(i) * n_features;
+    for (int k = 0; k < n_features; ++k) panel[static_cast<size_t>(k) * kPad] = x[k];
+  }
+}
+
+// Some samples again, each in one piece.
+class Samples::Packed {
+ public:
+  Packed(const Samples& samples, const int* rows, int count)
+      : values_(static_cast<size_t>(count) * samples.n_features_), rows_(count) {
+    const int d = samples.n_features_;
+    for (int a = 0; a < count; ++a) {
+      float* x = values_.data() + static_cast<size_t>(a) * d;
+      const float* panel = samples.panels_.data() + static_cast<size_t>(rows[a] / kPad) * kPad * d + rows[a] % kPad;
+      for (int k = 0; k < d; ++k) x[k] = panel[static_cast<size_t>(k) * kPad];
+      rows_[a] = x;
+    }
+  }
+  const float* const* rows() const { return rows_.data(); }
+
+ private:
+  std::vector<float> values_;
+  std::vector<const float*> rows_;
+};
+
+void Samples::distances(const int* rows, int count, Range columns, float* const* out) const {
+  const Packed packed(*this, rows, count);
+  ops().squared_distances(packed.rows(), count, panels_.data(), n_features_, columns, out);
+}
+
+void Samples::kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns,
+                          float* const* out) const {
+  const Packed packed(*this, rows, count);
+  std::vector<float*> part(out, out + count);
+  // Distances become kernel values while they are in the first level of cache.
+  constexpr int kPart = 512;
+  for (int begin = columns.begin; begin < columns.end; begin += kPart) {
+    const Range some{begin, std::min(begin + kPart, columns.end)};
+    ops().squared_distances(packed.rows(), count, panels_.data(), n_features_, some, part.data());
+    for (float*& values : part) {
+      ops().kernel_values(kernel, width, values, values, static_cast<size_t>(some.size()));
+      values += some.size();
+    }
+  }
+}
+
+}  // namespace localsvm

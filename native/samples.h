@@ -1,0 +1,32 @@
+// The samples of a cell, laid out so that a row of its kernel matrix is made in one pass over them.
+//
+//   panels   [ x_0 .. x_15 ][ x_16 .. x_31 ] ...      one panel: d features, each of kPad samples
+//
+// Every entry is summed over the features in the same order, whatever rows and columns are asked for: a row made again
+// is the same row to the bit.
+#pragma once
+
+#include "aligned.h"
+#include "ops.h"
+
+namespace localsvm {
+
+class Samples {
+ public:
+  Samples() = default;
+  Samples(const float* X, int n, int n_features);  // X row-major
+
+  // out[a][j - columns.begin] = ||x_rows[a] - x_j||^2 for j in columns, whose ends are multiples of kPad.
+  void distances(const int* rows, int count, Range columns, float* const* out) const;
+
+  // The same for k(x_rows[a], x_j).
+  void kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns, float* const* out) const;
+
+ private:
+  class Packed;
+
+  int n_features_ = 0;
+  Aligned<float> panels_;
+};
+
+}  // namespace localsvm

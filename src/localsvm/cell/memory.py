@@ -1,0 +1,101 @@
+"""How much memory the training of a cell takes, before it is trained.
+
+Enters: the size of a cell and of its grid. Leaves: bytes by what is stored of the kernel matrix. The sums are those of
+native/cell.cpp (`StoragePlan`), and what surrounds it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from localsvm.errors import InvalidParameter
+
+_PAD = 16  # floats: rows are padded to whole vectors
+_NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
+_BLOCK = 32  # rows a thread makes at a time
+_MOST_PINNED = 12  # rows a solver has in use at once
+_HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
+
+
+@dataclass(frozen=True)
+class CellBytes:
+    """Bytes that training a cell takes, by what is stored; see `cell_bytes`."""
+
+    full: int
+    """Distances and kernel matrix."""
+    kernel: int
+    """The kernel matrix only; distances are made again for every width."""
+    smallest: int
+    """As few rows of the kernel matrix as can be: slow."""
+    around: int
+    """The part of each that is not the native cell: coefficients, solvers, the samples in fold order."""
+
+    def storage(self, max_bytes: int | None) -> str:
+        """Name what is stored with `max_bytes` to spend: "full", "kernel" or "rows"."""
+        if max_bytes is None or max_bytes >= self.full:
+            return "full"
+        return "kernel" if max_bytes >= self.kernel else "rows"
+
+    def native(self, max_bytes: int | None) -> int | None:
+        """Return what of `max_bytes` is left for the native cell; refuse what is too little."""
+        if max_bytes is None:
+            return None
+        if max_bytes < self.smallest:
+            raise InvalidParameter(
+                f"a cell cannot be trained in {max_bytes} bytes: it needs {self.smallest} at least, and "
+                f"{self.kernel} to be fast. Allow more memory, or make the cells smaller."
+            )
+        return max_bytes - self.around
+
+
+def cell_bytes(
+    n_samples: int,
+    n_features: int,
+    *,
+    n_lams: int = 10,
+    n_folds: int = 5,
+    n_threads: int = 1,
+    n_problems: int = 1,
+) -> CellBytes:
+    """Return the bytes that `train_cell` takes beyond the task that it is given.
+
+    Parameters
+    ----------
+    n_samples, n_features : int
+        Size of the cell.
+    n_lams, n_folds : int
+        Coefficients of one width are held for all lams and folds.
+    n_threads : int
+        Threads that solve folds of the cell at once.
+    n_problems : int
+        Learning problems on the same samples.
+
+    Examples
+    --------
+    >>> needed = cell_bytes(20_000, 54, n_threads=2)
+    >>> needed.full > 3_200_000_000 > needed.kernel > 1_600_000_000
+    True
+    >>> needed.storage(600_000_000)
+    'rows'
+    """
+    n, d = n_samples, n_features
+    row = 4 * ((n + _PAD - 1) // _PAD * _PAD)
+    samples = row * d
+    neighbours = n * _NEIGHBOURS * 12
+    scratch = row * _BLOCK * n_threads
+    pinned = min(n, _MOST_PINNED * n_threads) * row
+
+    in_fold_order = 4 * n * d + 16 * n
+    coefficients = 4 * n * n_lams * n_folds * 2 + 4 * n * n_folds
+    # Arrays in double count twice; lists of moved coefficients are 16 bytes per sample, three of them.
+    solvers = n_threads * (7 * (row + 8192) + 2 * 2 * row + 3 * 16 * n + 8 * n)
+    problems = n_problems * (4 * row + 8 * n * n_folds)
+    pages = _HUGE_PAGE * (4 + 2 * n_threads)
+    around = in_fold_order + coefficients + solvers + problems + pages
+    native = samples + neighbours
+    return CellBytes(
+        full=around + native + 2 * n * row,
+        kernel=around + native + scratch + n * row,
+        smallest=around + native + scratch + pinned,
+        around=around,
+    )

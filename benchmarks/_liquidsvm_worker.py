@@ -1,7 +1,8 @@
 """Runs inside liquidSVM's environment: trains, selects and tests on arrays from a file.
 
-Reads one path of an .npz (X, y, X_test, y_test) per line of the standard input, and answers each
-with a line of JSON.
+Reads one JSON object per line of the standard input: "file", the path of an .npz (X, y, X_test,
+y_test, and perhaps seen, the test rows that are training rows, too), "options" for liquidSVM, and
+"minmax", whether to scale first. Answers each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import warnings
 import numpy as np
 
 # Columns of the table that its train() returns.
-_WIDTH, _LAM, _STEPS = 3, 5, 9
+_CELL, _WIDTH, _LAM, _STEPS = 1, 3, 5, 9
 
 
 def _import_liquidsvm():
@@ -29,24 +30,46 @@ def _import_liquidsvm():
     return liquidSVM
 
 
-def _run(liquidsvm, arrays):
-    model = liquidsvm.SVM(arrays["X"], arrays["y"], scenario="MC", threads=1, random_seed=1)
+def _load(file, minmax):
+    with np.load(file) as arrays:
+        data = {name: arrays[name] for name in arrays}
+    if minmax:
+        low, span = data["X"].min(axis=0), np.ptp(data["X"], axis=0)
+        span[span == 0] = 1
+        for name in ("X", "X_test"):
+            data[name] -= low
+            data[name] /= span
+    return data
+
+
+def _run(liquidsvm, data, options):
+    # It keeps copies of its own in double precision: ours go first, so that they do not count.
+    model = liquidsvm.SVM(data.pop("X"), data.pop("y"), scenario="MC", random_seed=1, **options)
     begin = time.perf_counter()
     table = model.train()
     trained = time.perf_counter()
     model.select()
     selected = time.perf_counter()
-    _, errors = model.test(arrays["X_test"], arrays["y_test"])
+    labels, errors = model.test(data["X_test"], data["y_test"])
     tested = time.perf_counter()
+    wrong = labels[:, 0] != data["y_test"]
     return {
         "train": trained - begin,
         "select": selected - trained,
         "test": tested - selected,
         "steps": float(table[:, _STEPS].sum()),
+        "cells": len(np.unique(table[:, _CELL])),
         "error": float(errors[0, 0]),
+        "error_unseen": float(wrong[~data["seen"]].mean()) if "seen" in data else None,
+        "peak": _peak_bytes(),
         "widths": np.unique(table[:, _WIDTH]).tolist(),
         "lams": np.unique(table[:, _LAM]).tolist(),
     }
+
+
+def _peak_bytes():
+    with open("/proc/self/status") as status:
+        return 1024 * int(status.read().partition("VmHWM:")[2].split()[0])
 
 
 def main():
@@ -55,9 +78,9 @@ def main():
     os.dup2(2, 1)
     liquidsvm = _import_liquidsvm()
     for line in sys.stdin:
-        with np.load(line.strip()) as arrays:
-            data = {name: arrays[name].astype(np.float64) for name in arrays}
-        print(json.dumps(_run(liquidsvm, data)), file=answers, flush=True)
+        task = json.loads(line)
+        data = _load(task["file"], task.get("minmax", False))
+        print(json.dumps(_run(liquidsvm, data, task["options"])), file=answers, flush=True)
 
 
 if __name__ == "__main__":

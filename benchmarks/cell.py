@@ -62,7 +62,7 @@ class LiquidSVM:
     def _run(self, sample: Sample) -> Figures:
         file = Path(self._folder.name) / "cell.npz"
         np.savez(file, **vars(sample))
-        print(file, file=self._process.stdin, flush=True)
+        print(json.dumps({"file": str(file), "options": {"threads": 1}}), file=self._process.stdin, flush=True)
         answer = self._process.stdout.readline()
         if not answer:
             raise SystemExit("liquidSVM ended without an answer; its messages are above.")

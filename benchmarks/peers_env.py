@@ -1,7 +1,7 @@
-"""The environment of liquidSVM, the paper's own software: made once, used in subprocesses only.
+"""The environments of the peers: made once, under .bench/, and used in subprocesses only.
 
-liquidSVM imports pkg_resources, which setuptools 81 took out, so it lives with an older one, apart
-from the project, under .bench/.
+liquidSVM, the paper's own software, imports pkg_resources, which setuptools 81 took out, so it lives
+with an older one, apart from the project. LightGBM is what many would use instead.
 """
 
 from __future__ import annotations
@@ -12,21 +12,29 @@ import venv
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent.parent / ".bench"
-_REQUIREMENTS = ("setuptools<81", "wheel", "numpy", "scipy")
-_PEER = "liquidSVM==1.0.1"
 
 
 def liquidsvm_python() -> Path:
     """Return the interpreter that can import liquidSVM; the first call builds it."""
-    folder = BENCH / "liquidsvm"
+    # Its setup.py needs the requirements installed before, and says so nowhere.
+    requirements = ("setuptools<81", "wheel", "numpy", "scipy")
+    return _python("liquidsvm", [requirements, ("--no-build-isolation", "liquidSVM==1.0.1")])
+
+
+def lightgbm_python() -> Path:
+    """Return the interpreter that can import LightGBM; the first call installs it."""
+    return _python("lightgbm", [("lightgbm==4.6.0", "scikit-learn", "numpy")])
+
+
+def _python(name: str, installs: list[tuple[str, ...]]) -> Path:
+    folder = BENCH / name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     ready = folder / ".installed"
     if not ready.exists():
-        print(f"Installing {_PEER} into {folder} ...", file=sys.stderr, flush=True)
+        print(f"Installing {installs[-1][-1]} into {folder} ...", file=sys.stderr, flush=True)
         venv.create(folder, with_pip=True, clear=True)
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
-        subprocess.run([*pip, *_REQUIREMENTS], check=True)
-        # Its setup.py needs what is installed now, and says so nowhere.
-        subprocess.run([*pip, "--no-build-isolation", _PEER], check=True)
+        for arguments in installs:
+            subprocess.run([*pip, *arguments], check=True)
         ready.touch()
     return python

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from localsvm.data import toy_mixture
 
 CELL_SIZE = 2000
-POSITIVE = {"covtype": 2, "cod-rna": 1, "higgs_26k": 1, "susy_10k": 1, "ijcnn1": 1}
+POSITIVE = {"covtype": 2, "cod-rna": 1, "higgs_26k": 1, "susy_10k": 1, "ijcnn1": 1, "skin": 1}
 _POOL = 100_000
 
 
@@ -45,17 +45,22 @@ def data_folder() -> Path:
     return Path(folder)
 
 
+def read(name: str) -> tuple[NDArray[np.float32], NDArray[np.generic]]:
+    """Return all rows of a real set and their labels, as they are stored."""
+    file = data_folder() / name / f"{name}.npz"
+    if not file.is_file():
+        raise SystemExit(f"{file} is missing: LOCALSVM_DATA has no data set {name!r}.")
+    with np.load(file) as arrays:
+        return arrays["X"], arrays["y"]
+
+
 @cache
 def pool(name: str) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
     """Return up to 100 000 random distinct rows of a set, and their labels."""
     if name == "toy":
         X, y = toy_mixture(_POOL, 4, random_state=0)
         return X, y.astype(np.float64)
-    file = data_folder() / name / f"{name}.npz"
-    if not file.is_file():
-        raise SystemExit(f"{file} is missing: LOCALSVM_DATA has no data set {name!r}.")
-    with np.load(file) as arrays:
-        X, y = arrays["X"], arrays["y"]
+    X, y = read(name)
     rows = np.random.default_rng(0).permutation(len(X))[:_POOL]
     X, first = np.unique(X[rows], axis=0, return_index=True)
     return X, np.where(y[rows[first]] == POSITIVE[name], 1.0, -1.0)
@@ -64,10 +69,22 @@ def pool(name: str) -> tuple[NDArray[np.float32], NDArray[np.float64]]:
 def cells(name: str, numbers: Iterable[int], n_test: int, n_train: int = CELL_SIZE) -> Iterator[Sample]:
     """Yield the cells of a set that have these numbers: the same ones in every run."""
     base, _, local = name.partition(", ")
-    X, y = pool(base)
+    yield from cells_of(*pool(base), numbers, n_test, n_train, neighbours=bool(local))
+
+
+def cells_of(
+    X: NDArray[np.float32],
+    y: NDArray[np.float64],
+    numbers: Iterable[int],
+    n_test: int,
+    n_train: int = CELL_SIZE,
+    *,
+    neighbours: bool = False,
+) -> Iterator[Sample]:
+    """Yield cells of these rows: random samples, or neighbourhoods."""
     for number in numbers:
         random = np.random.default_rng(number)
-        rows = _neighbourhood(X, y, 2 * n_train, random) if local else random.permutation(len(X))
+        rows = _neighbourhood(X, y, 2 * n_train, random) if neighbours else random.permutation(len(X))
         train, test = rows[:n_train], rows[n_train : n_train + n_test]
         scale = _min_max(X[train])
         yield Sample(scale(X[train]), y[train], scale(X[test]), y[test])

@@ -1,0 +1,1 @@
+"""Many cells: against liquidSVM, millions of rows, cell sizes, random chunks, gradient boosting."""

@@ -1,0 +1,69 @@
+"""Fits a LocalSVC and predicts, in a process of its own: a JSON task comes in, a line of JSON goes out."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.generated import GENERATORS
+from localsvm import LocalSVC
+
+PHASES = ("partition", "kernel", "solver", "validation", "selection")
+Arrays = dict[str, NDArray[Any]]
+
+
+def _arrays(task: dict[str, Any]) -> Arrays:
+    if "file" in task:
+        with np.load(task["file"]) as arrays:
+            return {name: arrays[name] for name in arrays}
+    generate = GENERATORS[task["generate"]]
+    X, y = generate(task["n_train"], 0)
+    X_test, y_test = generate(task["n_test"], 1)
+    return {"X": X, "y": y, "X_test": X_test, "y_test": y_test}
+
+
+def _measure(data: Arrays, parameters: dict[str, Any]) -> dict[str, Any]:
+    clf = LocalSVC(**parameters)
+    begin = time.perf_counter()
+    clf.fit(data["X"], data["y"])
+    fitted = time.perf_counter()
+    labels = clf.predict(data["X_test"])
+    predicted = time.perf_counter()
+    wrong = labels != data["y_test"]
+    return {
+        **{phase: clf.timings_[phase] for phase in PHASES},
+        "train": fitted - begin,
+        "predict": predicted - fitted,
+        "error": float(wrong.mean()),
+        "error_unseen": float(wrong[~data["seen"]].mean()) if "seen" in data else None,
+        "cells": clf.n_cells_,
+        "largest_cell": max(cell["size"] for cell in clf.cells_),
+        "support_vectors": sum(cell["support_vectors"] for cell in clf.cells_),
+    }
+
+
+def _peak_bytes() -> int:
+    # Not getrusage: its peak is inherited from the process that started this one.
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    task = json.loads(sys.stdin.readline())
+    begin = time.perf_counter()
+    data = _arrays(task)
+    generated = time.perf_counter()
+    figures = _measure(data, task["parameters"])
+    print(json.dumps(figures | {"generate": generated - begin, "peak": _peak_bytes()}))
+
+
+if __name__ == "__main__":
+    main()

@@ -15,7 +15,8 @@ from benchmarks.scale.tables import at_most, number, print_table, ratio
 THREADS = (1, 2)
 REAL_GOAL, GENERATED_GOAL, PREDICT_GOAL = 20, 15, 30
 HEADER = (
-    *("", "train: liquidSVM", "localsvm", "ratio", "goal", "predict: liquidSVM", "localsvm", "ratio", "goal"),
+    *("", "train: liquidSVM", "localsvm", "ratio", "goal", "cpu: liquidSVM", "localsvm"),
+    *("predict: liquidSVM", "localsvm", "ratio", "goal"),
     *("error: liquidSVM", "localsvm", "unseen: liquidSVM", "localsvm", "GB: liquidSVM", "localsvm"),
     *("cells: liquidSVM", "localsvm"),
 )
@@ -28,7 +29,11 @@ def compare(store: Store, sets: list[str], programs: list[str], threads: list[in
         theirs = liquidsvm(store, problem, threads) if "liquidsvm" in programs else None
         ours = store.best(Run(problem, "localsvm", local(partition))) if "localsvm" in programs else None
         rows.append(_row(problem, theirs or {}, ours or {}))
-    print_table("liquidSVM and localsvm, cells of 2000 rows; seconds; * goal reached", HEADER, rows)
+    print_table(
+        "liquidSVM and localsvm, cells of 2000 rows; seconds, cpu: of training, all threads; * goal reached",
+        HEADER,
+        rows,
+    )
 
 
 def liquidsvm(store: Store, problem: Problem, threads: list[int]) -> Figures | None:
@@ -41,6 +46,7 @@ def liquidsvm(store: Store, problem: Problem, threads: list[int]) -> Figures | N
 def _row(problem: Problem, theirs: Figures, ours: Figures) -> list[str]:
     goal = REAL_GOAL if problem.name in PAPER else GENERATED_GOAL
     train = [training(run) if run else None for run in (theirs, ours)]
+    cpu = [run.get("cpu") for run in (theirs, ours)]
     predict = [run.get("predict") for run in (theirs, ours)]
     errors = [run.get("error") for run in (theirs, ours)]
     unseen = [run.get("error_unseen") for run in (theirs, ours)]
@@ -49,6 +55,7 @@ def _row(problem: Problem, theirs: Figures, ours: Figures) -> list[str]:
     return [
         problem.name,
         *(number(train[0]), number(train[1], ".2f"), ratio(*train, goal), f"{goal}x"),
+        *(number(cpu[0]), number(cpu[1], ".2f")),
         *(number(predict[0], ".2f"), number(predict[1], ".3f"), ratio(*predict, PREDICT_GOAL), f"{PREDICT_GOAL}x"),
         *(number(errors[0], ".5f"), at_most(errors[1], errors[0], ".5f")),
         *(number(unseen[0], ".5f"), at_most(unseen[1], unseen[0], ".5f")),

@@ -22,7 +22,7 @@ from localsvm import simd_level
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "scale.csv"
 KEYS = ("set", "n_train", "n_test", "program", "settings", "repeat")
 FIGURES = (
-    *("train", "select", "predict", "error", "error_unseen", "peak", "cells", "largest_cell", "support_vectors"),
+    *("train", "select", "cpu", "predict", "error", "error_unseen", "peak", "cells", "largest_cell", "support_vectors"),
     *("steps", "partition", "kernel", "solver", "validation", "selection", "generate"),
 )
 COLUMNS = (*KEYS, *FIGURES, "revision", "machine")

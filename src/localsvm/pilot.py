@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.grid import Grid
-from localsvm.cell.train import CellSettings, CellTask, cell_radius, train_cell
+from localsvm.cell.train import CancelToken, CellSettings, CellTask, cell_radius, train_cell
 from localsvm.data.content import canonical_rows
 from localsvm.data.scaling import METHODS, Scaling, fit_scaling
 from localsvm.model.predict import cell_values
@@ -70,18 +70,23 @@ def choose_scaling(
         return METHODS[0]
     candidates = [fit_scaling(method, sample.X, sample.weight) for method in METHODS]
     pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=1, search="full", refit="combine")
-    risks = list(thread_map(lambda scaling: _pilot_risks(sample, scaling, pilot, seed, n_pilot), candidates))
+    token = CancelToken()
+    try:
+        risks = list(thread_map(lambda scaling: _pilot_risks(sample, scaling, pilot, seed, n_pilot, token), candidates))
+    except BaseException:
+        token.cancel()  # threads that still train end at once
+        raise
     weight = sample.weight[n_pilot : n_pilot + _MOST_VALIDATED]
     return METHODS[simplest_of_best(risks, weight)]
 
 
 def _pilot_risks(
-    sample: Sample, scaling: Scaling, settings: CellSettings, seed: int, n_pilot: int
+    sample: Sample, scaling: Scaling, settings: CellSettings, seed: int, n_pilot: int, token: CancelToken
 ) -> NDArray[np.float64]:
     """Train on the first rows of the sample; return the risk of every one of the next."""
     train, test = slice(0, n_pilot), slice(n_pilot, n_pilot + _MOST_VALIDATED)
     rows = canonical_rows(scaling.apply(sample.X[train]), sample.y[train], sample.weight[train], seed)
-    cell = train_cell(CellTask(rows, cell_radius(rows)), settings)
+    cell = train_cell(CellTask(rows, cell_radius(rows)), settings, token)
     values = cell_values(cell, scaling.apply(sample.X[test])).astype(np.float64)
     return settings.loss.risk(sample.y[test], values)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows, row_blocks
 from localsvm.data.scaling import AffineScaling
-from localsvm.errors import InvalidParameter
+from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
 from localsvm.partition.chunks import build_chunks
 from localsvm.partition.overlap import build_overlap
@@ -97,7 +97,12 @@ def voronoi_partition(
     >>> bool(sizes.max() <= 100), int(sizes.sum())
     (True, 1000)
     """
-    data = np.ascontiguousarray(X, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        data = np.ascontiguousarray(X, dtype=np.float32)
+    if data.ndim != 2 or data.size == 0:
+        raise InvalidData(f"X has shape {data.shape}: rows of at least one feature are needed.")
+    if not np.isfinite(data).all():
+        raise InvalidData("X has values that are NaN or infinite in single precision. Drop or rescale these rows.")
     rows = ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
     limit = SplitLimit(cell_size, np.inf if cell_radius is None else cell_radius)
     return build_voronoi(rows, content_hash(data, random_state), limit)[0]

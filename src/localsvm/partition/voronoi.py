@@ -103,7 +103,12 @@ def build_voronoi(
     VoronoiPartition, Members
         The tree, and the rows of its cells.
     """
-    return _TreeBuilder(rows, hashes, limit, thread_map).build()
+    builder = _TreeBuilder(rows, hashes, limit, thread_map)
+    try:
+        return builder.build()
+    except BaseException:
+        builder.token.cancel()  # threads that still split a node end at once
+        raise
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,7 @@ class _TreeBuilder:
     def __init__(self, rows: ScaledRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap) -> None:
         self.rows, self.hashes, self.limit, self.map = rows, hashes, limit, thread_map
         self.order = np.arange(len(rows))
+        self.token = _native.CancelToken()
 
     def build(self) -> tuple[VoronoiPartition, Members]:
         centers: list[NDArray[np.float32]] = []
@@ -166,8 +172,10 @@ class _TreeBuilder:
             self.hashes[members], return_index=True, return_inverse=True, return_counts=True
         )
         X = self.rows.take(members[first])
+        # By radius size is of no account; a largest size of 0 keeps cells from being merged beyond the radius.
+        size = self.limit.size if np.isinf(self.limit.radius) else 0.0
         centers, labels, distances = _native.farthest_first(
-            X, counts.astype(np.float64), self.limit.size, self.limit.radius
+            X, counts.astype(np.float64), size, self.limit.radius, self.token
         )
         return self._sort_range(begin, end, X[centers], labels[inverse], distances[inverse])
 
@@ -178,7 +186,7 @@ class _TreeBuilder:
         X = self.rows.take(sampled[first])
         share = len(sampled) / len(members)
         limit = max(share * max(_CHILD_ROWS, 0.9 * self.limit.size), _FEWEST_SAMPLED)
-        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit)
+        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, token=self.token)
         centers = X[chosen]
         labels, distances = self._nearest(members, centers)
         if len(centers) == 1 and distances.max() > 0:

@@ -83,10 +83,10 @@ ROUNDED_X, ROUNDED_Y = toy_mixture(90, 2, random_state=5)
 THREE_WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 4.0], size=70)
 # In each the errors of the chosen point are certain: no value there is within the gap of 0.
 CASES = {
-    "gauss": (toy_task(seed=5), settings_for("gauss", loss=PlainHinge())),
+    "gauss": (toy_task(seed=2), settings_for("gauss", loss=PlainHinge())),
     "laplace": (toy_task(seed=4), settings_for("laplace", loss=PlainHinge())),
     "five folds": (toy_task(seed=6), settings_for(n_folds=5, loss=PlainHinge())),
-    "weights": (toy_task(seed=6, weight=THREE_WEIGHTS), settings_for(loss=PlainHinge())),
+    "weights": (toy_task(seed=1, weight=THREE_WEIGHTS), settings_for(loss=PlainHinge())),
     "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(loss=PlainHinge())),
 }
 
@@ -144,7 +144,7 @@ def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case, t
     ties = could_win & (highest <= lowest[chosen] + EQUAL_RISK)
     loss = reference.combined_risk(expected.fold_loss, fold_weights(rows))
     doubt = 2 * value_tolerance(min(settings.grid.lams))
-    assert loss[chosen] <= loss[ties].min() + doubt
+    assert loss[chosen] <= loss[ties].min(initial=np.inf) + doubt
 
 
 def test_the_combined_function_is_that_of_algorithm_1(case, tight_solves):

@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-import localsvm.estimators.base
 import localsvm.fit
 from localsvm import Grid, InvalidData, InvalidParameter, LocalSVC
 
@@ -17,7 +16,6 @@ def small(**parameters):
 
 
 CHOICES = {
-    "partition": "'none'",
     "kernel": "one of 'auto', 'gauss', 'laplace'",
     "relevance": "None",
     "search": "one of 'full', 'racing'",
@@ -33,7 +31,7 @@ NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 REFUSED = {
     "cell_size": [0, -5, 2.5, "2000", None, True, np.nan, [100]],
     "cell_radius": [0.0, -1.0, np.inf, np.nan, "1", True, [1.0]],
-    "n_folds": [1, 0, -3, 2.5, "5", None, True, [5]],
+    "n_folds": [0, -3, 2.5, "5", None, True, [5]],
     "grid": [
         0,
         -1,
@@ -54,7 +52,7 @@ REFUSED = {
 NEEDS = {
     "cell_size": "an integer of at least 1 is needed",
     "cell_radius": "a positive number is needed",
-    "n_folds": "an integer of at least 2 is needed",
+    "n_folds": "an integer of at least 1 is needed",
     "grid": r"give the number of steps \(10, 15, 20\) or a Grid",
     "max_memory": "give None, a number of bytes or text like '8GB'",
     "n_jobs": "give the number of threads, or None for all cores",
@@ -87,8 +85,35 @@ def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, n
         LocalSVC(**{name: value}).fit(*rows)
 
 
+PARTITIONS = "'voronoi', 'chunks', 'radius', 'overlap', 'none'"
+
+
+@pytest.mark.parametrize("value", ["nonsense", "", "Voronoi"])
+def test_an_unknown_name_of_a_partition_is_refused_with_the_known_ones(rows, no_work, value):
+    with pytest.raises(InvalidParameter) as refused:
+        LocalSVC(partition=value).fit(*rows)
+    assert str(refused.value) == (
+        f"partition={value!r} is not available; use one of {PARTITIONS}, or an object with centers, radii and assign."
+    )
+
+
+@pytest.mark.parametrize("value", [None, 3, 2.5, True, [], np.ones(2), object], ids=repr)
+def test_an_object_that_is_no_partition_is_refused_with_what_it_lacks(rows, no_work, value):
+    with pytest.raises(InvalidParameter) as refused:
+        LocalSVC(partition=value).fit(*rows)
+    assert str(refused.value) == (
+        f"partition={value!r} has no centers and no radii and no assign; give one of {PARTITIONS}, or an object with "
+        "centers, radii and assign."
+    )
+
+
+def test_cells_of_bounded_radius_need_the_radius(rows, no_work):
+    with pytest.raises(InvalidParameter, match=r"^partition='radius' needs cell_radius: .* after scaling\.$"):
+        LocalSVC(partition="radius").fit(*rows)
+
+
 def test_every_parameter_is_refused_something():
-    tested = {*CHOICES, *REFUSED, "class_weight"}
+    tested = {*CHOICES, *REFUSED, "partition", "class_weight"}
     assert tested == set(LocalSVC().get_params())
 
 
@@ -99,6 +124,11 @@ def test_every_parameter_is_refused_something():
         {"cell_radius": 0.5},
         {"cell_radius": 2},
         {"n_folds": np.int32(3)},
+        {"n_folds": 1},
+        {"partition": "chunks", "cell_size": 20},
+        {"partition": "overlap", "cell_size": 20},
+        {"partition": "radius", "cell_radius": 0.5},
+        {"partition": np.str_("none")},
         {"grid": np.int64(3)},
         {"grid": Grid(widths=[1.0], lams=[0.1])},
         {"max_memory": "8GB"},
@@ -136,12 +166,12 @@ def test_an_unknown_parameter_is_named_by_python_itself():
 
 
 def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
-    with pytest.raises(InvalidData, match=r"60 distinct samples needs 3\.17e-05 GB .*max_memory allows 1e-05 GB"):
-        small(max_memory=10_000).fit(*rows)
-    assert small(max_memory="40kB").fit(*rows).n_cells_ == 1
+    with pytest.raises(InvalidData, match=r"60 samples needs .* GB .*max_memory allows 1e-06 GB.* cell_size"):
+        small(max_memory=1000).fit(*rows)
+    assert small(max_memory="1MB").fit(*rows).n_cells_ == 1
 
 
 def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
-    monkeypatch.setattr(localsvm.fit, "_physical_memory", lambda: 20_000)
-    with pytest.raises(InvalidData, match="but this machine has 2e-05 GB"):
+    monkeypatch.setattr(localsvm.fit, "available_memory", lambda: 2000)
+    with pytest.raises(InvalidData, match="but this machine has 2e-06 GB"):
         small().fit(*rows)

@@ -2,12 +2,12 @@
 
 `higgslike` stands for HIGGS and `covlike` for covtype, which are not to be had at every size. What they
 have in common with the real ones, in steps of the solver, support vectors and errors, is printed by
-`python -m benchmarks.scale check-generators`. The labels are drawn from a known posterior, so that the best
-possible error is known, too.
+`python -m benchmarks.scale check-generators`. Labels are drawn from a known probability, so that the
+smallest possible error is known, too: of `covlike` it is a lower bound, as its rows do not tell everything
+about the place that the label depends on.
 
-Rows depend on the seed and on their number only: they come in blocks, each from a random stream of its
-own, and the first rows of a larger draw are those of a smaller one. The distribution is the same for
-every seed.
+A row depends on the seed and its number only: rows come in blocks, each from a random stream of its own,
+and the first rows of a larger draw are those of a smaller one. All seeds have the same distribution.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def covlike(n: int, seed: int) -> tuple[Floats, Labels]:
 
 
 def draw(fill: Fill, n_features: int, n: int, seed: int) -> tuple[Floats, Labels, float]:
-    """Return n rows, their labels, and the best possible error."""
+    """Return n rows, their labels, and the smallest error that knowing the probabilities leaves."""
     X = np.empty((n, n_features), dtype=np.float32)
     y = np.empty(n, dtype=np.int8)
 

@@ -1,6 +1,6 @@
 """Part `chunks`: cells of a spatial partition against random chunks of the same size, 2000 rows.
 
-The paper compares the times of prediction on 100 000 training and 100 000 test rows (its Table 5), so
+The paper compares the times of prediction on 100 000 training and 100 000 test rows (its Table 3), so
 the real sets are measured at that size as well. For the errors it has a figure only.
 """
 

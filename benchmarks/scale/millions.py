@@ -1,7 +1,7 @@
 """Part `millions`: how time and memory grow with the number of rows, 28 features like those of HIGGS.
 
 Rows are generated in the process that measures, before the clock starts; the peak of its memory
-includes them. The paper's Table 4: HIGGS, 9 899 999 rows, cells of 2000: 308 minutes with up to 12
+includes them. The paper's Tables 2 and 4: HIGGS, 9 899 999 rows, cells of 2000: 308 minutes with up to 12
 cores, 31 GB, 322 s for 100 000 predictions.
 """
 

@@ -54,9 +54,14 @@ def _row(problem: Problem, theirs: Figures, ours: Figures) -> list[str]:
     cells = [run.get("cells") for run in (theirs, ours)]
     return [
         problem.name,
-        *(number(train[0]), number(train[1], ".2f"), ratio(*train, goal), f"{goal}x"),
+        *(number(train[0]), number(train[1], ".2f"), ratio(train[0], train[1], goal), f"{goal}x"),
         *(number(cpu[0]), number(cpu[1], ".2f")),
-        *(number(predict[0], ".2f"), number(predict[1], ".3f"), ratio(*predict, PREDICT_GOAL), f"{PREDICT_GOAL}x"),
+        *(
+            number(predict[0], ".2f"),
+            number(predict[1], ".3f"),
+            ratio(predict[0], predict[1], PREDICT_GOAL),
+            f"{PREDICT_GOAL}x",
+        ),
         *(number(errors[0], ".5f"), at_most(errors[1], errors[0], ".5f")),
         *(number(unseen[0], ".5f"), at_most(unseen[1], unseen[0], ".5f")),
         *(number(value, ".2f") for value in peak),

@@ -1,6 +1,6 @@
 """Training and test rows of whole sets, unscaled, as one file for the process that measures.
 
-Real sets are split at random with a fixed seed into as many rows as the paper's Table 2 says.
+Real sets are split at random with a fixed seed into as many rows as the paper's Table 1 says.
 """
 
 from __future__ import annotations

@@ -1,227 +1,303 @@
-"""The flow of a fit: progress, timings, what is written where, and what is warned of."""
+"""The flow of a fit: the same model for any threads, order and precision; what every cell is; timings."""
 
-import itertools
-import re
-import warnings
+from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 
-import localsvm.fit
-from localsvm import Grid, GridEdgeWarning, LocalSVC, PrecisionWarning
-from localsvm.cell.train import CellSettings, CellTask, train_cell
-from localsvm.data import toy_mixture
+from localsvm import Grid, InvalidParameter, LocalSVC
+from localsvm.cell.train import CellSettings, CellTask, cell_radius, train_cell
+from localsvm.data import toy_bayes_error, toy_mixture
 from localsvm.data.content import canonical_rows
-from localsvm.fit import FitSettings, available_threads, cell_radius, fit_model, train_cells
+from localsvm.partition import VoronoiPartition, voronoi_partition
 
-SMALL = Grid(n_widths=4, n_lams=4)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
+    pytest.mark.filterwarnings("ignore::localsvm.PrecisionWarning"),
+]
+
+SMALL = Grid(n_widths=3, n_lams=3)
+KINDS = {
+    "voronoi": {"cell_size": 80},
+    "chunks": {"partition": "chunks", "cell_size": 80},
+    "radius": {"partition": "radius", "cell_radius": 0.3},
+    "overlap": {"partition": "overlap", "cell_size": 80},
+    "none": {"partition": "none"},
+    "one split": {"cell_size": 80, "n_folds": 1},
+    "pilot": {"cell_size": 300, "scaling": "auto"},
+    "quantile": {"cell_size": 80, "scaling": "quantile"},
+    "retrain, racing": {"cell_size": 80, "refit": "retrain", "search": "racing"},
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 @pytest.fixture(scope="module")
 def toy():
-    X, y = toy_mixture(200, 3, random_state=0)
-    return X, y.astype(np.float64)
+    """Rows on comparable scales; some of them twice, some with both labels."""
+    X, y = toy_mixture(700, 3, random_state=0)
+    X[650:] = X[:50]
+    return X, y
 
 
 @pytest.fixture(scope="module")
-def tasks(toy):
-    """Cells of 50, 70 and 80 rows."""
-    parts = np.split(np.arange(200), [50, 120])
-    rows = [canonical_rows(toy[0][p], toy[1][p], np.ones(len(p)), 0) for p in parts]
-    return [CellTask(r, radius=cell_radius(r), number=j) for j, r in enumerate(rows)]
+def points():
+    return np.concatenate([toy_mixture(300, 3, random_state=9)[0], np.float32([[50, 0, 0], [0, -200, 0]])])
 
 
-# ----------------------------------------------------------------------------------------- progress
+def fit(data, kind="voronoi", weight=None, **parameters):
+    options = {"scaling": "minmax", "grid": SMALL, **KINDS[kind], **parameters}
+    return LocalSVC(**options).fit(*data, sample_weight=weight)
 
 
-def test_progress_is_reported_for_every_cell_and_ends_at_the_totals(tasks):
-    events = []
-    cells = train_cells(tasks, CellSettings(grid=SMALL), 2, events.append)
-    assert [event.cells_done for event in events] == sorted(e.cells_done for e in events)
-    assert all(before != after for before, after in itertools.pairwise(events))
-    assert all((event.n_cells, event.n_samples) == (3, 200) for event in events)
-    assert (events[-1].cells_done, events[-1].samples_done) == (3, 200)
-    assert [event.samples_done for event in events] == sorted(e.samples_done for e in events)
-    assert [event.seconds for event in events] == sorted(event.seconds for event in events)
-    assert events[0].seconds > 0
-    assert [cell.number for cell in cells] == [0, 1, 2]
+def same_models(first, second, points):
+    a, b = first.model_, second.model_
+    np.testing.assert_array_equal(a.partition.centers, b.partition.centers)
+    np.testing.assert_array_equal(a.partition.radii, b.partition.radii)
+    np.testing.assert_array_equal(a.scaling.apply(points), b.scaling.apply(points))
+    for mine, yours in zip(a.cells, b.cells, strict=True):
+        for name in ("support_vectors", "coefficients", "risks", "widths", "lams"):
+            np.testing.assert_array_equal(getattr(mine, name), getattr(yours, name))
+        assert (mine.width, mine.constant, mine.radius) == (yours.width, yours.constant, yours.radius)
+    np.testing.assert_array_equal(first.decision_function(points), second.decision_function(points))
 
 
-def test_a_fit_of_one_cell_reports_how_far_its_grid_is(toy, monkeypatch):
-    monkeypatch.setattr(localsvm.fit, "_POLL_SECONDS", 1e-4)
-    events = []
-    settings = FitSettings(CellSettings(grid=SMALL), scaling="minmax", seed=0, n_threads=1)
-    result = fit_model(*toy, np.ones(200), settings, events.append)
-    assert {event.samples_done for event in events} <= {50, 100, 150, 200}
-    assert len(events) > 1
-    event = events[-1]
-    assert (event.cells_done, event.n_cells) == (1, 1)
-    assert (event.samples_done, event.n_samples) == (200, 200)
-    assert event.seconds <= result.seconds["total"]
+# ------------------------------------------------------------------------------ what does not matter
 
 
-def test_cells_do_not_know_of_each_other(tasks):
-    together = train_cells(tasks, CellSettings(grid=SMALL), 2)
-    for task, cell in zip(tasks, together, strict=True):
-        (alone,) = train_cells([task], CellSettings(grid=SMALL), 1)
-        np.testing.assert_array_equal(alone.coefficients, cell.coefficients)
+@every_kind
+def test_the_number_of_threads_does_not_matter_bit_for_bit(toy, points, kind):
+    one = fit(toy, kind, n_jobs=1)
+    assert kind in ("none", "pilot") or one.n_cells_ > 5
+    for n_jobs in (2, 5):
+        same_models(fit(toy, kind, n_jobs=n_jobs), one, points)
 
 
-def test_a_callback_that_fails_stops_the_cells_that_wait(tasks):
-    events = []
-
-    def fail(progress):
-        events.append(progress)
-        raise RuntimeError("no more")
-
-    with pytest.raises(RuntimeError, match="no more"):
-        train_cells(tasks * 20, CellSettings(grid=SMALL), 1, fail)
-    assert len(events) == 1
-    assert events[0].cells_done < 60
+@every_kind
+def test_row_order_does_not_matter_bit_for_bit(toy, points, kind):
+    X, y = toy
+    weight = np.random.default_rng(2).gamma(1.0, size=len(y))
+    expected = fit(toy, kind, weight)
+    for seed in range(2):
+        order = np.random.default_rng(seed).permutation(len(y))
+        same_models(fit((X[order], y[order]), kind, weight[order]), expected, points)
 
 
-def test_a_cell_that_fails_fails_the_fit(tasks, monkeypatch):
-    def train(task, *_):
-        if task.number == 1:
-            raise ArithmeticError(f"cell {task.number}")
-        return train_cell(task, CellSettings(grid=SMALL))
-
-    monkeypatch.setattr(localsvm.fit, "train_cell", train)
-    with pytest.raises(ArithmeticError, match="cell 1"):
-        train_cells(tasks, CellSettings(), 2)
-
-
-def test_at_least_one_thread_is_available():
-    assert available_threads() >= 1
+@every_kind
+def test_neither_precision_nor_memory_layout_matter_bit_for_bit(toy, points, kind):
+    X, y = toy
+    expected = fit(toy, kind)
+    wide = np.zeros((len(y), 6), dtype=np.float32)
+    wide[:, ::2] = X
+    for same in (X.astype(np.float64), np.asfortranarray(X), np.asfortranarray(X, dtype=np.float64), wide[:, ::2]):
+        same_models(fit((same, y), kind), expected, points)
 
 
-# ------------------------------------------------------------------------------------------ timings
+@every_kind
+def test_rows_of_weight_zero_are_as_if_absent_bit_for_bit(toy, points, kind):
+    X, y = toy
+    weight = np.random.default_rng(3).integers(0, 3, size=len(y)).astype(float)
+    present = weight > 0
+    extreme = np.where(present[:, None], X, 1e6 * X)
+    same_models(fit((extreme, y), kind, weight), fit((X[present], y[present]), kind, weight[present]), points)
+
+
+def test_rows_beyond_a_traversal_and_a_block_give_the_same_model_too(points):
+    X, y = toy_mixture(60_000, 3, random_state=4)
+    grid = Grid(widths=[0.1], lams=[1e-3])
+    clf = fit((X, y), n_jobs=1, grid=grid, n_folds=1, cell_size=500)
+    assert len(clf.model_.partition.nodes) > 1
+    order = np.random.default_rng(0).permutation(len(y))
+    again = fit((X[order].astype(np.float64), y[order]), n_jobs=3, grid=grid, n_folds=1, cell_size=500)
+    same_models(again, clf, points)
+
+
+# ------------------------------------------------------------------------------------ what a cell is
+
+
+def alone(rows, y, **options):
+    """A machine of one cell on rows that are already scaled."""
+    return LocalSVC(partition="none", scaling=None, grid=SMALL, **options).fit(rows, y)
+
+
+@pytest.mark.parametrize("scaling", ["minmax", "quantile"])
+@pytest.mark.parametrize("partition", ["voronoi", "chunks"])
+def test_one_cell_is_no_partition_bit_for_bit(toy, points, partition, scaling):
+    one, none = (
+        LocalSVC(partition=kind, cell_size=700, grid=SMALL, scaling=scaling).fit(*toy) for kind in (partition, "none")
+    )
+    assert one.n_cells_ == 1
+    np.testing.assert_array_equal(one.decision_function(points), none.decision_function(points))
+
+
+@pytest.mark.parametrize("kind", ["voronoi", "one split", "quantile", "radius"])
+def test_every_cell_is_a_machine_of_its_own_on_its_rows(toy, points, kind):
+    X, y = toy
+    clf = fit(toy, kind)
+    rows, new = clf.model_.scaling.apply(X), clf.model_.scaling.apply(points)
+    labels, of_new = clf.model_.partition.assign(rows), clf.model_.partition.assign(new)
+    values = clf.decision_function(points)
+    compared = 0
+    for cell in range(clf.n_cells_):
+        mine = labels == cell
+        if len(set(y[mine])) == 1:
+            assert (values[of_new == cell] == y[mine][0]).all()
+        elif (of_new == cell).any():
+            machine = alone(rows[mine], y[mine], n_folds=clf.n_folds)
+            np.testing.assert_array_equal(values[of_new == cell], machine.decision_function(new[of_new == cell]))
+            compared += 1
+    assert compared > 3
+
+
+def test_chunks_are_the_mean_of_machines_trained_on_each(toy, points):
+    X, y = toy
+    clf = fit(toy, "chunks")
+    rows, new = clf.model_.scaling.apply(X), clf.model_.scaling.apply(points)
+    chunk = clf.model_.partition.assign(rows)
+    machines = [alone(rows[chunk == j], y[chunk == j]) for j in range(clf.n_cells_)]
+    mean = sum(machine.decision_function(new) for machine in machines) / len(machines)
+    assert len(machines) == 9
+    np.testing.assert_array_equal(clf.decision_function(points), mean)
+
+
+def test_an_overlapping_cell_trains_on_more_rows_than_it_predicts(toy):
+    X, _ = toy
+    clf = fit(toy, "overlap")
+    owned = np.bincount(clf.model_.partition.assign(clf.model_.scaling.apply(X)))
+    trained = np.array([cell.total_weight for cell in clf.model_.cells])
+    assert (owned <= 40).all()
+    assert (trained <= 80).all()
+    assert (trained > owned).all()
+
+
+def test_a_cell_of_one_class_predicts_it():
+    X = np.linspace(-1, 1, 400)[:, None]
+    y = np.where(X[:, 0] < -0.5, "left", "right")
+    clf = LocalSVC(cell_size=40, grid=SMALL).fit(X, y)
+    constant = [cell for cell in clf.model_.cells if len(cell.coefficients) == 0]
+    assert len(constant) >= clf.n_cells_ - 2
+    assert clf.score(X, y) == 1.0
+    values = clf.decision_function(X[[0, -1]])
+    assert values.tolist() == [-1, 1]
+
+
+def test_every_cell_of_one_class_is_a_model_too():
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    clf = LocalSVC(cell_size=2, grid=SMALL).fit(X, [0, 0, 1, 1])
+    assert clf.predict([[0.1], [0.9]]).tolist() == [0, 1]
+    assert [cell["cv_risk"] for cell in clf.cells_] == [0, 0]
+
+
+def test_a_single_split_validates_on_a_fifth_and_trains_on_the_others(toy):
+    X, y = toy_mixture(500, 3, random_state=5)
+    clf = LocalSVC(n_folds=1, grid=SMALL).fit(X, y)
+    (cell,) = clf.model_.cells
+    assert cell.certificates.gap.shape == (3, 3, 1)
+    # Risks are shares of 100 rows; of five folds they would be of 500.
+    np.testing.assert_allclose(cell.risks * 100, np.round(cell.risks * 100), atol=1e-9)
+    assert len(cell.support_vectors) <= 400
+    assert clf.score(X, y) > 0.8
+    retrained = LocalSVC(n_folds=1, grid=Grid(widths=[0.01], lams=[1e-4]), refit="retrain").fit(X, y)
+    assert len(retrained.model_.cells[0].support_vectors) > 400
+
+
+def test_records_of_cells_tell_their_sizes_in_the_order_of_the_centres(toy):
+    X, _ = toy
+    clf = fit(toy)
+    rows = clf.model_.scaling.apply(X)
+    labels = clf.model_.partition.assign(rows)
+    samples = []
+    for cell in range(clf.n_cells_):
+        mine = labels == cell
+        samples.append(canonical_rows(rows[mine], toy[1][mine].astype(np.float64), np.ones(mine.sum()), 0))
+    assert [record["size"] for record in clf.cells_] == [len(each.y) for each in samples]
+    assert [cell.number for cell in clf.model_.cells] == list(range(clf.n_cells_))
+    trained = train_cell(CellTask(samples[2], cell_radius(samples[2])), CellSettings(grid=SMALL))
+    np.testing.assert_array_equal(trained.coefficients, clf.model_.cells[2].coefficients)
+
+
+# ------------------------------------------------------------------------------------- a user's own
+
+
+@dataclass
+class Stripes:
+    """Cells [-inf, 0), [0, 1), [1, inf) of the first feature, and one that nothing belongs to."""
+
+    centers: np.ndarray = field(default_factory=lambda: np.float32([[-1, 0, 0], [0.5, 0, 0], [2, 0, 0], [99, 0, 0]]))
+    radii: np.ndarray = field(default_factory=lambda: np.ones(4))
+    to_the_empty_one: bool = False
+
+    def assign(self, X):
+        assert X.dtype == np.float32
+        return np.full(len(X), 3) if self.to_the_empty_one else np.digitize(X[:, 0], [0.0, 1.0])
+
+
+def test_a_partition_of_the_user_s_own_is_used(toy, points):
+    X, y = toy
+    clf = LocalSVC(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
+    assert clf.n_cells_ == 4
+    values = clf.decision_function(points)
+    stripe, of_points = (np.digitize(rows[:, 0], [0.0, 1.0]) for rows in (X, points))
+    for cell in range(3):
+        machine = alone(X[stripe == cell], y[stripe == cell])
+        np.testing.assert_array_equal(values[of_points == cell], machine.decision_function(points[of_points == cell]))
+
+
+@pytest.mark.parametrize("majority", [-1, 1])
+def test_a_cell_without_rows_predicts_the_majority_of_all(toy, points, majority):
+    X, y = toy
+    y = np.where(np.arange(len(y)) < 500, majority, y)
+    clf = LocalSVC(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
+    clf.model_.partition.to_the_empty_one = True
+    assert (clf.predict(points) == majority).all()
+    assert clf.cells_[3]["size"] == 0
+
+
+def test_a_partition_made_of_some_rows_serves_others(toy):
+    X, y = toy
+    cells = voronoi_partition(X[:300], 50)
+    assert isinstance(cells, VoronoiPartition)
+    clf = LocalSVC(partition=cells, scaling=None, grid=SMALL).fit(X, y)
+    assert clf.n_cells_ == len(cells.centers)
+    assert clf.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("answer", [lambda X: np.zeros(1, int), lambda X: np.full(len(X), 4), lambda X: X[:, 0]])
+def test_an_assignment_that_cannot_be_one_is_refused_in_fit_and_in_predict(toy, points, answer):
+    mine = Stripes()
+    clf = LocalSVC(partition=mine, scaling=None, grid=SMALL).fit(*toy)
+    mine.assign = answer
+    with pytest.raises(InvalidParameter, match=r"partition\.assign returned"):
+        clf.decision_function(points)
+    with pytest.raises(InvalidParameter, match=r"partition\.assign returned"):
+        clf.fit(*toy)
+
+
+# ------------------------------------------------------------------------------- timings, many rows
 
 
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
 def test_timings_are_the_seconds_of_every_phase(toy, refit):
-    clf = LocalSVC(refit=refit, n_jobs=1, grid=10).fit(*toy)
-    phases = ["partition", "kernel", "solver", "validation", "selection"]
+    clf = LocalSVC(refit=refit, n_jobs=1, grid=10, cell_size=200).fit(*toy)
+    phases = ["scaling", "partition", "kernel", "solver", "validation", "selection"]
     assert list(clf.timings_) == [*phases, "total"]
     assert all(seconds > 0 for seconds in clf.timings_.values())
     # On one thread nothing overlaps.
     assert sum(clf.timings_[phase] for phase in phases) <= clf.timings_["total"]
 
 
-# ------------------------------------------------------------------------------------------ streams
+def test_progress_grows_until_all_cells_are_done(toy):
+    events = []
+    clf = LocalSVC(cell_size=50, grid=SMALL).fit(*toy, callback=events.append)
+    assert (events[-1].cells_done, events[-1].samples_done) == (clf.n_cells_, 700)
+    for name in ("cells_done", "samples_done", "seconds"):
+        seen = [getattr(event, name) for event in events]
+        assert seen == sorted(seen)
 
 
-@pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
-def test_verbose_1_writes_progress_to_standard_error_only(toy, capfd):
-    LocalSVC(verbose=1, grid=SMALL).fit(*toy)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert re.fullmatch(r"\rlocalsvm: 100%, 1/1 cells, [\d,]+ rows/s, 0 s left \n", err)
-
-
-@pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
-def test_verbose_0_writes_nothing(toy, capfd):
-    LocalSVC(grid=SMALL).fit(*toy).predict(toy[0])
-    assert capfd.readouterr() == ("", "")
-
-
-# ----------------------------------------------------------------------------------------- warnings
-
-
-@pytest.fixture(scope="module")
-def rings():
-    """Rings of alternating labels: neither a very narrow nor a very wide kernel does."""
-    random = np.random.RandomState(0)
-    angle, ring = random.uniform(0, 2 * np.pi, 300), random.randint(4, size=300)
-    radius = 1 + ring + random.normal(scale=0.35, size=300)
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), ring % 2
-
-
-def caught_by(grid, data, kind, **parameters):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        clf = LocalSVC(grid=grid, **parameters).fit(*data)
-    return clf, [str(warning.message) for warning in caught if warning.category is kind]
-
-
-@pytest.mark.parametrize(
-    ("grid", "edge", "advice"),
-    [
-        (
-            Grid(n_widths=3, width=(1e-5, 0.2), n_lams=2),
-            "largest width",
-            r"Grid\(width=\(1e-05, 1\)\)",
-        ),
-        (
-            Grid(n_widths=3, width=(0.2, 2000), n_lams=2),
-            "smallest width",
-            r"Grid\(width=\(0\.04, 2000\)\)",
-        ),
-        (Grid(widths=(1e-5, 1e-4, 0.2), n_lams=2), "largest width", "larger .*Grid.widths="),
-        (Grid(widths=(1.0,), lams=(1e-5, 1.0, 3.0)), "smallest lam", "smaller .*Grid.lams="),
-        (
-            Grid(n_widths=1, width=(2, 2), n_lams=3, lam=(1e-3, 1000), rule="liquidsvm"),
-            "smallest lam",
-            r"Grid\(lam=\(0\.0002, 1000\), rule='liquidsvm'\)",
-        ),
-    ],
-    ids=["width largest", "width smallest", "widths", "lams", "rule"],
-)
-def test_a_choice_at_the_edge_is_warned_of_with_count_and_advice(rings, grid, edge, advice):
-    clf, messages = caught_by(grid, rings, GridEdgeWarning)
-    assert len(messages) == 1
-    assert re.fullmatch(rf"1 of 1 cells chose the {edge}; .*{advice}.*\.", messages[0])
-    end, name = edge.split()
-    candidates = getattr(clf.model_.cells[0], f"{name}s")
-    assert clf.cells_[0][name] == candidates[0 if end == "largest" else -1]
-
-
-def test_a_choice_inside_the_grid_is_not_warned_of(rings):
-    clf, messages = caught_by(10, rings, GridEdgeWarning)
-    assert messages == []
-    cell = clf.model_.cells[0]
-    assert cell.widths[-1] < cell.width < cell.widths[0]
-    assert cell.lams[-1] < cell.lam < cell.lams[0]
-
-
-def test_an_edge_that_beats_the_inside_by_less_than_noise_is_not_warned_of(rings):
-    grid = Grid(widths=(0.19, 0.2, 0.21), n_lams=2)
-    clf, messages = caught_by(grid, rings, GridEdgeWarning)
-    assert messages == []
-    assert np.ptp(clf.model_.cells[0].risks.min(axis=1)) < 0.05
-
-
-def test_a_grid_without_a_choice_has_no_edge(rings):
-    for steps in (1, 2):
-        assert caught_by(steps, rings, GridEdgeWarning)[1] == []
-
-
-def test_the_advised_range_is_taken_as_it_is_written(rings):
-    grid = Grid(n_widths=3, width=(1e-5, 0.2), n_lams=2)
-    _, (message,) = caught_by(grid, rings, GridEdgeWarning)
-    advised = eval(re.search(r"Grid\(.*\)", message)[0], {"Grid": Grid})
-    assert advised.width == (1e-5, 1)
-
-
-def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice(rings):
-    # Coin flips under a wide kernel with next to no regularisation: coefficients grow until single
-    # precision cannot tell their sums apart.
-    X = np.random.RandomState(0).uniform(size=(200, 2))
-    y = np.random.RandomState(1).randint(2, size=200)
-    grid = Grid(widths=(1.0, 3.0), lams=(1e-22, 1e-20))
-    clf, messages = caught_by(grid, (X, y), PrecisionWarning)
-    certificates = clf.model_.cells[0].certificates
-    assert certificates.n_unconverged > 0
-    (message,) = messages
-    assert re.fullmatch(
-        rf"{certificates.n_unconverged} of 20 solves ended above the tolerance \(largest gap .*\); "
-        r".* Leave such lams out of Grid\(lams=\.\.\.\)\.",
-        message,
-    )
-    assert np.isfinite(clf.decision_function(X)).all()
-
-
-def test_solves_within_the_tolerance_are_not_warned_of(rings):
-    clf, messages = caught_by(10, rings, PrecisionWarning)
-    assert messages == []
-    assert clf.model_.cells[0].certificates.gap.max() <= 1e-3
+def test_a_million_rows_are_learned_from():
+    X, y = toy_mixture(1_000_000, 3, random_state=0)
+    clf = LocalSVC(grid=SMALL, n_folds=1, cell_size=500, scaling="minmax").fit(X, y)
+    assert 2000 <= clf.n_cells_ < 4000
+    assert sum(record["size"] for record in clf.cells_) > 990_000
+    new, labels = toy_mixture(50_000, 3, random_state=1)
+    assert 1 - clf.score(new, labels) < toy_bayes_error(3) + 0.01

@@ -15,7 +15,15 @@ from localsvm import LocalSVC
 from localsvm.cell.train import CellSettings
 from localsvm.fit import FitSettings, fit_model
 
-# Coin flips on 6000 rows: with 20 x 20 grid points a fit takes half a minute and more.
+# Each takes half a minute and more: large cells; a great many small ones; one traversal that splits off cell after
+# cell; a pilot beside which there is nothing to do.
+SLOW_FITS = {
+    "large cells": ("uniform", 12_000, 6, {"grid": 20, "cell_size": 6000, "scaling": "minmax"}),
+    "many cells": ("uniform", 200_000, 4, {"grid": 15, "cell_size": 300, "scaling": "minmax"}),
+    "partition": ("normal", 50_000, 50, {"grid": 3, "cell_size": 10, "scaling": "minmax"}),
+    "pilot": ("normal", 200_000, 40, {"grid": 10, "cell_size": 4000}),
+}
+
 SLOW_FIT = """
 import pathlib, signal, sys
 import numpy as np
@@ -23,9 +31,10 @@ from localsvm import LocalSVC
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 random = np.random.RandomState(0)
-X, y = random.uniform(size=(6000, 6)), random.randint(2, size=6000)
+kind, n, d, parameters = eval(sys.argv[2])
+X, y = getattr(random, kind)(size=(n, d)), random.randint(2, size=n)
 pathlib.Path(sys.argv[1]).touch()
-LocalSVC(grid=20).fit(X, y)
+LocalSVC(**parameters).fit(X, y)
 print("fitted")
 """
 
@@ -39,10 +48,11 @@ def wait_for(file, seconds):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends a POSIX signal")
 @pytest.mark.parametrize("delay", [0.3, 2.5], ids=["at the beginning", "in the middle"])
-def test_ctrl_c_stops_a_long_fit_with_nothing_but_a_traceback(tmp_path, delay):
+@pytest.mark.parametrize("fit", SLOW_FITS)
+def test_ctrl_c_stops_a_long_fit_with_nothing_but_a_traceback(tmp_path, fit, delay):
     started = tmp_path / "started"
     child = subprocess.Popen(
-        [sys.executable, "-c", SLOW_FIT, str(started)],
+        [sys.executable, "-c", SLOW_FIT, str(started), repr(SLOW_FITS[fit])],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

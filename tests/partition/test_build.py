@@ -76,7 +76,7 @@ def test_partitions_are_made_of_scaled_rows():
     rows = X * np.float32([1e3, 1, 1e-3]) + 5
     scaling = fit_scaling("minmax", rows, np.ones(500))
     partition, _ = built("voronoi", rows, scaling)
-    assert 0 <= partition.centers.min() and partition.centers.max() <= 1
+    assert partition.centers.min() >= 0 and partition.centers.max() <= 1
     assert (np.bincount(partition.assign(scaling.apply(rows))) <= 60).all()
 
 

@@ -31,7 +31,7 @@ def test_the_cells_that_predict_are_voronoi_cells_of_half_the_size(built, build)
 
 
 def test_a_cell_trains_on_its_own_rows_and_on_no_row_twice(built):
-    X, _, members, own = built
+    _, _, members, own = built
     for cell in range(len(own)):
         rows = members.rows(cell)
         assert len(set(rows.tolist())) == len(rows)
@@ -39,7 +39,7 @@ def test_a_cell_trains_on_its_own_rows_and_on_no_row_twice(built):
 
 
 def test_no_cell_trains_on_more_rows_than_the_size_unless_its_own_are_equal(built):
-    X, _, members, own = built
+    _, _, members, own = built
     for cell in range(len(own)):
         assert len(members.rows(cell)) <= max(CELL_SIZE, len(own.rows(cell)))
 

@@ -1,0 +1,128 @@
+"""The choice of a scaling on a pilot sample: the best by measurement, ties to the simplest."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import localsvm.pilot
+from localsvm import Grid, LocalSVC
+from localsvm.cell.train import CellSettings
+from localsvm.data.content import distinct_rows
+from localsvm.data.scaling import METHODS
+from localsvm.pilot import Sample, choose_scaling, simplest_of_best
+
+pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
+
+SMALL = Grid(n_widths=3, n_lams=3)
+
+
+def checkerboard(ranks, fields=4):
+    return np.where(np.floor(ranks * fields).sum(axis=1) % 2 == 0, 1.0, -1.0)
+
+
+@pytest.fixture(scope="module")
+def uniform():
+    """All scalings are as good."""
+    X = np.random.default_rng(0).uniform(size=(3000, 2))
+    return X, checkerboard(X)
+
+
+@pytest.fixture(scope="module")
+def heavy(uniform):
+    """The same rows as ranks of a distribution with heavy tails: only quantiles tell them apart."""
+    X, y = uniform
+    return np.tan(np.pi * (X - 0.5)), y
+
+
+def sample_of(X, y, weight=None):
+    return Sample(*distinct_rows(X, y, np.ones(len(y)) if weight is None else weight))
+
+
+def chosen(data, n_rows=3000, cell_size=1000, seed=0, **options):
+    return choose_scaling(sample_of(*data), CellSettings(grid=SMALL), seed, n_rows, cell_size, **options)
+
+
+# ------------------------------------------------------------------------------------------- choice
+
+
+def test_heavy_tails_are_scaled_by_quantiles(heavy):
+    assert chosen(heavy) == "quantile"
+
+
+def test_the_simplest_scaling_is_kept_where_all_are_as_good(uniform):
+    assert chosen(uniform) == "minmax"
+
+
+def test_a_scaling_that_spoils_the_rows_is_not_taken():
+    # Two dense lumps carry the label; ranks blow the noise inside them up to the whole range.
+    rng = np.random.default_rng(0)
+    lump = rng.integers(0, 2, size=(3000, 6))
+    X = lump + rng.normal(scale=1e-3, size=lump.shape)
+    assert chosen((X, np.where(lump.sum(axis=1) % 2 == 0, 1.0, -1.0))) == "minmax"
+
+
+@pytest.mark.parametrize("n_rows", [10, 150, 280])
+def test_too_few_rows_for_a_pilot_take_the_simplest(heavy, n_rows, monkeypatch):
+    monkeypatch.setattr(localsvm.pilot, "train_cell", lambda *_: pytest.fail("a pilot was trained"))
+    X, y = heavy
+    assert chosen((X[:n_rows], y[:n_rows]), n_rows, 2000) == "minmax"
+
+
+def test_small_cells_leave_no_time_for_a_pilot(heavy, monkeypatch):
+    monkeypatch.setattr(localsvm.pilot, "train_cell", lambda *_: pytest.fail("a pilot was trained"))
+    assert chosen(heavy, cell_size=20) == "minmax"
+
+
+@pytest.mark.parametrize("data", ["heavy", "uniform"])
+def test_threads_do_not_matter(request, data):
+    rows = request.getfixturevalue(data)
+    with ThreadPoolExecutor(3) as pool:
+        assert chosen(rows, thread_map=pool.map) == chosen(rows)
+
+
+# ------------------------------------------------------------------------------------------- in fit
+
+
+def fitted(X, y, **parameters):
+    return LocalSVC(**{"grid": SMALL, "cell_size": 1000, "n_folds": 2, **parameters}).fit(X, y)
+
+
+@pytest.mark.parametrize(("data", "method"), [("heavy", "quantile"), ("uniform", "minmax")])
+def test_auto_is_the_model_of_the_scaling_it_chooses_bit_for_bit(request, data, method):
+    X, y = request.getfixturevalue(data)
+    auto, by_name = fitted(X, y), fitted(X, y, scaling=method)
+    np.testing.assert_array_equal(auto.decision_function(X), by_name.decision_function(X))
+    order = np.random.default_rng(0).permutation(len(y))
+    shuffled = fitted(X[order], y[order], n_jobs=1)
+    np.testing.assert_array_equal(shuffled.decision_function(X), auto.decision_function(X))
+
+
+def test_the_choice_pays(heavy):
+    X, y = heavy
+    train, test = slice(0, 2000), slice(2000, 3000)
+    score = {
+        scaling: fitted(X[train], y[train], scaling=scaling).score(X[test], y[test]) for scaling in ("auto", *METHODS)
+    }
+    assert score["auto"] == max(score.values())
+    assert 1 - score["auto"] < (1 - score["minmax"]) / 2
+
+
+# --------------------------------------------------------------------------------------------- ties
+
+
+def test_the_first_that_is_not_worse_than_one_standard_error_wins():
+    ones, weight = np.zeros(400), np.ones(400)
+    good, noisy, bad = (ones.copy() for _ in range(3))
+    good[:40], bad[:100] = 1, 1
+    noisy[200:241] = 1  # one more error than `good`, on other rows
+    assert simplest_of_best([bad, good, noisy], weight) == 1
+    assert simplest_of_best([noisy, good, bad], weight) == 0
+    assert simplest_of_best([good, good, good], weight) == 0
+    assert simplest_of_best([bad, bad, good], weight) == 2
+
+
+def test_weights_decide_what_an_error_costs():
+    first, second = np.array([1.0, 0.0] * 100), np.array([0.0, 1.0] * 100)
+    assert simplest_of_best([first, second], np.array([1.0, 9.0] * 100)) == 0
+    assert simplest_of_best([first, second], np.array([9.0, 1.0] * 100)) == 1

@@ -1,14 +1,21 @@
 """How much memory there is: the least of what anyone allows."""
 
+import json
+import os
+import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import localsvm.memory
 from localsvm.memory import available_memory
 
 resource = pytest.importorskip("resource", reason="not a Unix")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only Linux keeps to RLIMIT_AS")
+
+MB = 10**6
 
 
 @pytest.fixture
@@ -43,6 +50,7 @@ def test_a_control_group_without_a_limit_does_not_count(control_group, files):
     assert available_memory() > 10**7
 
 
+@on_linux
 @pytest.mark.parametrize("name", ["RLIMIT_AS", "RLIMIT_DATA"])
 def test_a_limit_of_the_process_leaves_what_is_not_yet_taken(name):
     program = f"""
@@ -63,6 +71,87 @@ print(before, left, available_memory())
 
 
 def test_where_nobody_knows_it_says_so(control_group, monkeypatch):
+    monkeypatch.setattr(localsvm.memory, "_process_limits", list)
     monkeypatch.setattr(localsvm.memory, "_fields", lambda path: {})
     monkeypatch.setattr("os.sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
     assert available_memory() is None
+
+
+# ---------------------------------------------------------------- a fit under a limit of the system
+
+# Two cells of 6000 rows: a kernel matrix takes 144 MB, one with its distances 288 MB, those of both cells 576 MB.
+LIMITED_FIT = """
+import json, resource, sys
+import numpy as np
+from localsvm import Grid, LocalSVC
+
+rng = np.random.default_rng(0)
+X = np.concatenate([rng.normal(size=(6000, 4)), 20 + rng.normal(size=(6000, 4))]).astype(np.float32)
+y = (X[:, 0] % 2 > 1).astype(int)
+small = LocalSVC(grid=Grid(widths=[0.1], lams=[0.1]), n_folds=2, n_jobs=2).fit(X[:100], y[:100])
+limit, max_memory = json.loads(sys.argv[1])
+if limit:
+    (taken,) = [int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmSize:")]
+    resource.setrlimit(resource.RLIMIT_AS, (1024 * taken + limit, 1024 * taken + limit))
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+clf = LocalSVC(
+    grid=Grid(widths=[0.3, 0.1], lams=[1e-2, 1e-4]), n_folds=2, n_jobs=2, cell_size=6000, scaling="minmax",
+    max_memory=max_memory,
+)
+try:
+    clf.fit(X, y)
+    result = {"values": clf.decision_function(X[::50]).tolist(), "sizes": [cell["size"] for cell in clf.cells_]}
+except ValueError as error:
+    result = {"refused": str(error)}
+result["resident"] = 1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+print(json.dumps(result))
+"""
+
+
+def limited_fit(limit, max_memory=None):
+    output = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LIMITED_FIT, json.dumps([limit, max_memory])],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert output.returncode == 0, output.stderr
+    return json.loads(output.stdout)
+
+
+@pytest.fixture(scope="module")
+def unlimited():
+    return limited_fit(0)
+
+
+def same_functions(first, second):
+    # What is stored of the kernel matrix may change the order of sums.
+    np.testing.assert_allclose(first["values"], second["values"], atol=0.02)
+
+
+@on_linux
+def test_a_fit_under_a_limit_of_the_system_trains_cell_after_cell(unlimited):
+    assert unlimited["sizes"] == [6000, 6000]
+    limited = limited_fit(450 * MB)
+    assert limited["sizes"] == [6000, 6000]
+    assert limited["resident"] < 450 * MB
+    same_functions(limited, unlimited)
+
+
+@on_linux
+@pytest.mark.parametrize("limit", [250, 60])
+def test_a_fit_under_a_tight_limit_ends_well_or_is_refused_with_a_sentence(unlimited, limit):
+    limited = limited_fit(limit * MB)
+    assert limited["resident"] < limit * MB
+    if "refused" in limited:
+        assert re.match(r"a cell of 6000 samples needs .* GB .*, but this machine has .* GB", limited["refused"])
+    else:
+        same_functions(limited, unlimited)
+
+
+@on_linux
+def test_a_fit_keeps_to_max_memory(unlimited):
+    limited = limited_fit(0, 400 * MB)
+    # The rows of the caller and the model are not training.
+    assert limited["resident"] < 400 * MB + 20 * MB
+    same_functions(limited, unlimited)

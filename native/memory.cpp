@@ -27,17 +27,20 @@ class Kept {
     for (const Block& block : blocks_) std::free(block.start);
   }
 
-  // A block that fits without wasting more than a quarter, or nullptr.
+  // The smallest block that fits without wasting more than half of it, or nullptr.
   void* take(size_t& bytes) {
     const std::lock_guard lock(mutex_);
+    size_t best = blocks_.size();
     for (size_t b = 0; b < blocks_.size(); ++b)
-      if (const Block block = blocks_[b]; block.bytes >= bytes && block.bytes <= bytes + bytes / 4) {
-        blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
-        total_ -= block.bytes;
-        bytes = block.bytes;
-        return block.start;
-      }
-    return nullptr;
+      if (blocks_[b].bytes >= bytes && blocks_[b].bytes <= 2 * bytes &&
+          (best == blocks_.size() || blocks_[b].bytes < blocks_[best].bytes))
+        best = b;
+    if (best == blocks_.size()) return nullptr;
+    const Block block = blocks_[best];
+    blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(best));
+    total_ -= block.bytes;
+    bytes = block.bytes;
+    return block.start;
   }
 
   // Keeps the block, and lets go of the oldest ones beyond the limit.

@@ -49,13 +49,14 @@ struct Ops {
   void (*squared_distances)(const float* const* x, int count, const float* panels, int n_features, Range columns,
                             float* const* out);
 
-  // For row i of the distances: the nearest other sample in each of kNeighbours equal chunks of 0..n-1 (n padded: none).
+  // For row i of the distances: the nearest other sample, nearly, in each of kNeighbours equal chunks of 0..n-1 (n padded:
+  // none).
   void (*neighbours)(const float* distances, int n, int i, int32_t* out);
 
   // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
 
-  // sum_{j in range} a_j b_j, added up in double: errors here are scaled up along the whole lambda path.
+  // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.
   double (*dot)(const float* a, const float* b, Range range);
 
   // r -= di K_i + dj K_j on the range; keys[lane] = max over the lane of (|clip(r, l, u)| with its low `index_bits`
@@ -75,6 +76,8 @@ struct Ops {
 
   // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
   void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);
+  // The same, all in double: for sums that have to come back to zero when rows are taken out again.
+  void (*subtract_rows_exactly)(double* r, const float* const* rows, const float* c, int count, Range range);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,

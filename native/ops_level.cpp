@@ -52,19 +52,28 @@ void squared_distances(const float* const* x, int count, const float* panels, in
   }
 }
 
+// One pass: keys hold the distance, its low bits replaced by the position in the chunk; non-negative floats order as
+// integers, so the smallest key is the nearest sample, up to the bits given away.
 void neighbours(const float* distances, int n, int i, int32_t* out) {
   const int chunk = (n + kNeighbours - 1) / kNeighbours;
   const int32_t nobody = (n + kPad - 1) / kPad * kPad;
+  int position_bits = 1;
+  while ((1 << position_bits) < chunk + W) ++position_bits;
+  const int32_t position_mask = (1 << position_bits) - 1;
+  const vi keep = splat(~position_mask);
   for (int c = 0; c < kNeighbours; ++c) {
     const int begin = c * chunk, end = begin + chunk < n ? begin + chunk : n;
-    float nearest = INFINITY;
-    for (int j = begin; j < end; ++j) {
-      const float d = j == i ? INFINITY : distances[j];
-      nearest = d < nearest ? d : nearest;
+    vi best = splat(INT32_MIN), position = lanes();  // of the negated keys
+    for (int j = begin; j < end; j += W, position += W) {
+      float tail[W] = {};
+      if (j + W > nobody) std::memcpy(tail, distances + j, sizeof(float) * (end - j));
+      const vi key = ((vi)load(j + W > nobody ? tail : distances + j) & keep) | position;
+      const vi valid = (position < end - begin) & (position != i - begin);
+      best = vmax(best, (~key & valid) | (splat(INT32_MIN) & ~valid));
     }
-    out[c] = nobody;
-    for (int j = end - 1; j >= begin; --j)
-      if (j != i && distances[j] == nearest) out[c] = j;
+    int32_t nearest = INT32_MIN;
+    for (int lane = 0; lane < W; ++lane) nearest = best[lane] > nearest ? best[lane] : nearest;
+    out[c] = nearest == INT32_MIN ? nobody : begin + (~nearest & position_mask);
   }
 }
 
@@ -84,10 +93,14 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
 }
 
 double dot(const float* a, const float* b, Range range) {
-  WideSum sum;
+  half_vd even = {}, odd = {};
   int i = range.begin;
-  for (; i + W <= range.end; i += W) sum.add(load(a + i) * load(b + i));
-  double total = sum.total();
+  for (; i + W <= range.end; i += W) {
+    even += widen_half(a + i) * widen_half(b + i);
+    odd += widen_half(a + i + W / 2) * widen_half(b + i + W / 2);
+  }
+  double total = 0;
+  for (int lane = 0; lane < W / 2; ++lane) total += even[lane] + odd[lane];
   for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
   return total;
 }
@@ -162,6 +175,22 @@ float best_partner(float ri_, float li_, float ui_, const float* rj_, const floa
   *di = best_x[at];
   *dj = best_y[at];
   return best_gain[at];
+}
+
+void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
+  for (int m = 0; m < count; m += 4) {
+    const float* row[4];
+    double coef[4];
+    for (int q = 0; q < 4; ++q) {
+      row[q] = rows[m + q < count ? m + q : m];
+      coef[q] = m + q < count ? c[m + q] : 0.0;
+    }
+    for (int i = range.begin; i < range.end; i += W / 2) {
+      half_vd sum = load_half(r + i);
+      for (int q = 0; q < 4; ++q) sum -= coef[q] * widen_half(row[q] + i);
+      store_half(r + i, sum);
+    }
+  }
 }
 
 void subtract_rows(double* r, const float* const* rows, const float* c, int count, Range range) {
@@ -270,8 +299,8 @@ void nearer(const float* XT, int n_features, size_t ld, const float* centre, int
 extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
-    update_and_scan,                 gap,               best_partner,  subtract_rows, evaluate,
-    nearer,
+    update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
+    evaluate,                        nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

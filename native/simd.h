@@ -39,33 +39,15 @@ static inline vf splat(float x) { return x - vf{}; }
 static inline vi splat(int32_t x) { return x - vi{}; }
 static inline vd widen(vf v) { return __builtin_convertvector(v, vd); }
 
-// A sum of vectors in double, in two registers: compilers keep a double-width vector in memory.
-struct WideSum {
-  typedef double half __attribute__((vector_size(4 * W)));
-  half low = {}, high = {};
-  void add(vf v) {
-#if defined(__AVX512F__)
-    low += (half)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
-    high += (half)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
-#elif defined(__AVX2__)
-    low += (half)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
-    high += (half)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
-#elif defined(__SSE2__)
-    low += (half)_mm_cvtps_pd((__m128)v);
-    high += (half)_mm_cvtps_pd(_mm_movehl_ps((__m128)v, (__m128)v));
-#else
-    for (int i = 0; i < W / 2; ++i) {
-      low[i] += v[i];
-      high[i] += v[W / 2 + i];
-    }
-#endif
-  }
-  double total() const {
-    double s = 0;
-    for (int i = 0; i < W / 2; ++i) s += low[i] + high[i];
-    return s;
-  }
-};
+// Doubles that fill one register.
+typedef double half_vd __attribute__((vector_size(4 * W), may_alias));
+typedef double half_vd_unaligned __attribute__((vector_size(4 * W), aligned(8), may_alias));
+typedef float half_vf_unaligned __attribute__((vector_size(2 * W), aligned(4), may_alias));
+static inline half_vd load_half(const double* p) { return *reinterpret_cast<const half_vd_unaligned*>(p); }
+static inline void store_half(double* p, half_vd v) { *reinterpret_cast<half_vd_unaligned*>(p) = v; }
+static inline half_vd widen_half(const float* p) {
+  return __builtin_convertvector(*reinterpret_cast<const half_vf_unaligned*>(p), half_vd);
+}
 
 static inline vi lanes() {
   vi v;

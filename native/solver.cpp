@@ -1,15 +1,20 @@
 #include "solver.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <utility>
 
 #include "row_batches.h"
 
 namespace localsvm {
 
 namespace {
-constexpr int kGapInterval = 16;         // steps between two looks at the gap
+constexpr int kGapInterval = 16;          // steps between two looks at the gap
+constexpr int kFarInterval = 64;          // at most that, while it is
+constexpr double kFar = 4;                // times the tolerance
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
+constexpr int kMostUnsettled = 4;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.1;          // of the tolerance: an error of r that matters
@@ -24,120 +29,154 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       loop_(kernel, left_out),
       left_out_(left_out),
       total_weight_(total_weight),
+      unit_lo_(loop_.nobody),
+      unit_hi_(loop_.nobody),
       base_r_(loop_.nobody),
       base_(loop_.nobody),
-      base_at_(kernel.n, At::inside) {
+      bound_unit_(loop_.nobody),
+      bound_f_(loop_.nobody),
+      left_out_r_(left_out.padded().size()),
+      start_(loop_.nobody) {
   for (int i = 0; i < kernel.n; ++i)
-    largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
+    if (i < left_out.begin || i >= left_out.end) {
+      unit_lo_[i] = problem.lo_unit[i];
+      unit_hi_[i] = problem.hi_unit[i];
+      largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
+      for (const float unit : {problem.hi_unit[i], problem.lo_unit[i]})
+        exact_bounds_ = exact_bounds_ && (unit == 0 || unit == 1 || unit == -1);
+    }
 }
 
 void BoxSolver::start(double scale, const double* bound_sums) {
   scale_ = scale;
   // The best multiple of "everything at its bound", by an exact line search: maximise s a - s^2 b / 2, s <= 1.
   double a = 0, b = 0;
-  for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i)) {
-      const double e = scale * (problem_.target[i] > 0 ? problem_.hi_unit[i] : problem_.lo_unit[i]);
-      a += e * problem_.target[i];
-      b += e * scale * bound_sums[i];
-    }
+  for (int i = 0; i < kernel_.n; ++i) {
+    const double e = scale * at_target(i);
+    a += e * problem_.target[i];
+    b += e * scale * bound_sums[i];
+  }
   const double s = b > 0 ? std::min(1.0, a / b) : 1.0;
   set_boxes();
-  for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i] - s * scale * bound_sums[i];
-  for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i)) {
-      const At at = problem_.target[i] > 0 ? At::hi : At::lo;
-      base_at_[i] = s == 1 ? at : At::inside;
-      loop_.beta[i] = static_cast<float>(s * (at == At::hi ? loop_.hi[i] : loop_.lo[i]));
-      base_[i] = loop_.beta[i];
-    }
+  for (int i = 0; i < kernel_.n; ++i) {
+    base_r_[i] = problem_.target[i] - s * scale * bound_sums[i];
+    loop_.beta[i] = static_cast<float>(s * (problem_.target[i] > 0 ? loop_.hi[i] : loop_.lo[i]));
+    base_[i] = start_[i] = loop_.beta[i];
+    bound_unit_[i] = s == 1 ? at_target(i) : 0;
+    bound_f_[i] = s == 1 ? bound_sums[i] : 0;
+  }
   refresh();
+  const Range range = left_out_.padded();
+  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
 }
 
+// Products of two floats, rounded once.
 void BoxSolver::set_boxes() {
-  for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i)) {
-      loop_.lo[i] = static_cast<float>(scale_ * problem_.lo_unit[i]);
-      loop_.hi[i] = static_cast<float>(scale_ * problem_.hi_unit[i]);
-    }
-}
-
-// A bound of zero counts as inside: it does not move with the scale.
-BoxSolver::At BoxSolver::where(int i) const {
-  if (loop_.beta[i] == 0) return At::inside;
-  return loop_.beta[i] == loop_.hi[i] ? At::hi : loop_.beta[i] == loop_.lo[i] ? At::lo : At::inside;
+  const float scale = static_cast<float>(scale_);
+  for (int i = 0; i < kernel_.n; ++i) {
+    loop_.lo[i] = scale * unit_lo_[i];
+    loop_.hi[i] = scale * unit_hi_[i];
+  }
 }
 
 void BoxSolver::rescale(double scale) {
-  const double rho = scale / scale_;
-  std::vector<At> at_now(kernel_.n, At::inside);
-  for (int i = 0; i < kernel_.n; ++i) at_now[i] = where(i);
-  scale_ = scale;
-  set_boxes();
-
-  // Two ways from base_r to the new r: scale everything, then correct what is not at a bound; or keep everything and
-  // correct what is at a bound.  The one that touches fewer rows.
-  std::vector<std::pair<int, float>> scaled, kept, rounded;
-  double rounding = 0;
-  for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i)) {
-      if (at_now[i] != At::inside) loop_.beta[i] = at_now[i] == At::hi ? loop_.hi[i] : loop_.lo[i];
-      const double off = loop_.beta[i] - rho * base_[i], moved = loop_.beta[i] - base_[i];
-      if (off != 0) {
-        // At the same bound as before, only the rounding of the bound to float32 is off: zero without weights.
-        const bool same_bound = at_now[i] != At::inside && at_now[i] == base_at_[i];
-        (same_bound ? rounded : scaled).emplace_back(i, static_cast<float>(off));
-        if (same_bound) rounding += off * off;
-      }
-      if (moved != 0) kept.emplace_back(i, static_cast<float>(moved));
-      base_[i] = loop_.beta[i];
-      base_at_[i] = at_now[i];
-    }
-  if (std::sqrt(rounding) > kVisibleError) scaled.insert(scaled.end(), rounded.begin(), rounded.end());
-  const bool scale_all = scaled.size() <= kept.size();
-  if (scale_all)
-    for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i] - rho * (problem_.target[i] - base_r_[i]);
-  rows_.clear();
-  row_coefs_.clear();
-  for (const auto& [i, delta] : scale_all ? scaled : kept) {
-    rows_.push_back(i);
-    row_coefs_.push_back(delta);
+  follow_bounds();
+  shift_bounds(scale);
+  if (sums_are_too_large()) {
+    for (int i = 0; i < kernel_.n; ++i) base_[i] = start_[i] = loop_.beta[i];
+    recompute();
+    refresh();
+    const Range range = left_out_.padded();
+    std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
   }
-  subtract_moved();
+  loop_.set_rooms();
 }
 
-void BoxSolver::collect_moved() {
-  rows_.clear();
-  row_coefs_.clear();
+void BoxSolver::follow_bounds() {
+  moved_.clear();
+  const float *beta = loop_.beta, *lo = loop_.lo, *hi = loop_.hi, *unit_lo = unit_lo_.data(), *unit_hi = unit_hi_.data();
+  float* bound_unit = bound_unit_.data();
+  for (int begin = 0; begin < loop_.nobody; begin += kPad) {
+    uint32_t units[kPad], changed = 0;
+    for (int c = 0; c < kPad; ++c) {
+      const int i = begin + c;
+      // A bound of zero counts as inside: it does not move with the scale.  Bits and no branches: compilers make
+      // vectors of it.
+      const uint32_t at_hi = beta[i] == hi[i] ? ~0u : 0u, at_lo = beta[i] == lo[i] ? ~0u : 0u;
+      const uint32_t nonzero = beta[i] == 0 ? 0u : ~0u;
+      units[c] = ((at_hi & std::bit_cast<uint32_t>(unit_hi[i])) | (at_lo & std::bit_cast<uint32_t>(unit_lo[i]))) & nonzero;
+      changed |= units[c] ^ std::bit_cast<uint32_t>(bound_unit[i]);
+    }
+    if (changed == 0) continue;
+    for (int c = 0; c < kPad; ++c) {
+      const float unit = std::bit_cast<float>(units[c]), before = std::exchange(bound_unit[begin + c], unit);
+      if (unit != before) moved_.add(begin + c, before - unit);
+    }
+  }
+  subtract_moved(bound_f_.data(), {0, loop_.nobody}, ops_.subtract_rows_exactly);
+}
+
+void BoxSolver::shift_bounds(double scale) {
+  const double growth = scale - scale_;
+  scale_ = scale;
+  set_boxes();
+  const float *unit = bound_unit_.data(), new_scale = static_cast<float>(scale);
+  const double* bound_f = bound_f_.data();
+  float *beta = loop_.beta, *r = loop_.r;
+  double *base = base_.data(), *start = start_.data(), *base_r = base_r_.data();
+  double rounding = 0;  // of bounds to float32
+  for (int i = 0; i < (exact_bounds_ ? 0 : kernel_.n); ++i) {
+    const double off = (unit[i] == 0 ? 0.0 : static_cast<double>(new_scale * unit[i]) - beta[i]) - growth * unit[i];
+    rounding += off * off;
+  }
+  loop_.squared_steps += 0x1p48 * rounding;
+  for (int i = 0; i < loop_.nobody; ++i) {
+    beta[i] = unit[i] == 0 ? beta[i] : new_scale * unit[i];
+    base[i] += growth * unit[i];
+    start[i] += growth * unit[i];
+  }
+  for (int i = 0; i < loop_.nobody; ++i) {
+    const double shift = growth * bound_f[i];
+    base_r[i] -= shift;
+    r[i] = static_cast<float>(r[i] - shift);
+  }
+  const Range range = left_out_.padded();
+  for (int i = range.begin; i < range.end; ++i) left_out_r_[i - range.begin] -= growth * bound_f[i];
+}
+
+void BoxSolver::collect_moved(double* accounted) {
+  const float* beta = loop_.beta;
+  // What is off by the rounding of bounds alone counts only if there is enough of it.
+  const auto is_rounding = [&](int i) { return std::abs(beta[i] - accounted[i]) <= 0x1p-22 * std::abs(accounted[i]); };
+  double rounding = 0;
+  for (int i = 0; i < (exact_bounds_ ? 0 : kernel_.n); ++i)
+    if (is_rounding(i)) rounding += (beta[i] - accounted[i]) * (beta[i] - accounted[i]);
+  const bool all = std::sqrt(rounding) > kVisibleError;
+  moved_.clear();
   for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i) && loop_.beta[i] != base_[i]) {
-      rows_.push_back(i);
-      row_coefs_.push_back(static_cast<float>(loop_.beta[i] - base_[i]));
+    if (beta[i] != accounted[i] && (all || !is_rounding(i))) {
+      moved_.add(i, beta[i] - accounted[i]);
+      accounted[i] = beta[i];
     }
 }
 
 void BoxSolver::settle() {
-  collect_moved();
-  for (int i = 0; i < kernel_.n; ++i)
-    if (takes_part(i)) {
-      base_at_[i] = where(i);
-      base_[i] = loop_.beta[i];
-    }
-  subtract_moved();
-}
-
-void BoxSolver::subtract_moved() {
-  // Coefficients so large that sums of eight products in float32 are visibly wrong: from scratch, in double.
-  if (6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge)
+  collect_moved(base_.data());
+  if (sums_are_too_large())
     recompute();
   else
-    subtract_rows(base_r_.data(), {0, loop_.nobody});
+    subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
   refresh();
 }
 
-void BoxSolver::subtract_rows(double* r, Range columns) {
-  visit_rows(kernel_, rows_, columns, [&](size_t m, int count, const float* const* rows, Range part) {
-    ops_.subtract_rows(r + (part.begin - columns.begin), rows, row_coefs_.data() + m, count, {0, part.size()});
+// Coefficients so large that sums of eight products in float32 are visibly wrong: they are made from scratch, in double.
+bool BoxSolver::sums_are_too_large() const {
+  return 6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge;
+}
+
+void BoxSolver::subtract_moved(double* sums, Range columns, SubtractRows subtract) {
+  visit_rows(kernel_, moved_.rows, columns, [&](size_t m, int count, const float* const* rows, Range part) {
+    subtract(sums + (part.begin - columns.begin), rows, moved_.coefs.data() + m, count, {0, part.size()});
   });
 }
 
@@ -157,6 +196,8 @@ void BoxSolver::recompute() {
 void BoxSolver::refresh() {
   for (int i = 0; i < kernel_.n; ++i) loop_.r[i] = static_cast<float>(base_r_[i]);
   loop_.set_rooms();
+  loop_.squared_steps = 0;
+  unsettled_steps_ = 0;
 }
 
 double BoxSolver::gap() const {
@@ -166,11 +207,14 @@ double BoxSolver::gap() const {
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
   loop_.forget();
-  loop_.squared_steps = 0;
+  int64_t next_look = kGapInterval;
   for (int64_t steps = 0;; ++steps) {
     const int32_t key = loop_.apply();
-    const bool look = steps > 0 && steps % kGapInterval == 0;
-    if (look && (stop.is_cancelled() || gap() <= stop.tolerance)) return steps;
+    if (steps == next_look) {
+      const double now = gap();
+      if (stop.is_cancelled() || now <= stop.tolerance) return steps;
+      next_look += now > kFar * stop.tolerance ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
+    }
     if (steps >= max_steps || !loop_.step(key)) return steps;
   }
 }
@@ -187,9 +231,10 @@ Certificate BoxSolver::solve(const StopRule& stop) {
     }
     const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval));
     certificate.steps += steps;
-    // A short walk has no rounding worth a look; a long one, or one that found nothing to move, is settled first.
+    unsettled_steps_ += steps;
+    // A few steps leave no rounding worth a look; after many, or when nothing is found to move, r is settled first.
     const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
-    if (rounding > kVisible * stop.tolerance || steps == 0 || steps >= kernel_.n) settle();
+    if (rounding > kVisible * stop.tolerance || steps == 0 || unsettled_steps_ >= kMostUnsettled * kernel_.n) settle();
     certificate.gap = gap();
     if (stop.is_cancelled()) {
       certificate.status = Status::cancelled;
@@ -204,12 +249,11 @@ Certificate BoxSolver::solve(const StopRule& stop) {
 void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.beta + kernel_.n, beta); }
 
 void BoxSolver::left_out_values(float* values) {
-  collect_moved();
+  collect_moved(start_.data());
   const Range range = left_out_.padded();
-  std::vector<double> r(base_r_.data() + range.begin, base_r_.data() + range.end);
-  subtract_rows(r.data(), range);
+  subtract_moved(left_out_r_.data(), range, ops_.subtract_rows);
   for (int i = left_out_.begin; i < left_out_.end; ++i)
-    *values++ = static_cast<float>(problem_.target[i] - r[i - range.begin]);
+    *values++ = static_cast<float>(problem_.target[i] - left_out_r_[i - range.begin]);
 }
 
 }  // namespace localsvm

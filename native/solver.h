@@ -17,8 +17,8 @@
 // is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
 //
 // Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has moved
-// since is added to it in one sweep (`settle`), at every new lambda and before a solve whose steps could have left a
-// visible error is believed.  So rounding does not pile up over a path, and certificates are true.
+// since is added to it in one sweep (`settle`), before a solve is believed whose steps, or those of the solves before it,
+// could have left a visible error.  So rounding does not pile up over a path, and certificates are true.
 #pragma once
 
 #include <atomic>
@@ -72,18 +72,32 @@ class BoxSolver {
   void left_out_values(float* values);
 
  private:
-  enum class At : int8_t { inside, lo, hi };
+  // Coefficients and sums over rows of K that have been accounted for somewhere.
+  struct Moved {
+    std::vector<int> rows;
+    std::vector<float> coefs;
+    void clear() {
+      rows.clear();
+      coefs.clear();
+    }
+    void add(int row, double coef) {
+      rows.push_back(row);
+      coefs.push_back(static_cast<float>(coef));
+    }
+  };
 
-  bool takes_part(int i) const { return i < left_out_.begin || i >= left_out_.end; }
+  float at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
-  At where(int i) const;
+  void follow_bounds();            // brings bound_unit_ and bound_f_ up to date
+  void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
+  bool sums_are_too_large() const;
   double gap() const;
   int64_t walk(const StopRule& stop, int64_t max_steps);
-  void collect_moved();  // since base_r was right: rows of K and their coefficients
+  void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
   void settle();
-  void subtract_moved();                         // the collected rows from base_r
-  void subtract_rows(double* r, Range columns);  // their columns, from r
-  void recompute();       // base_r, from scratch
+  using SubtractRows = decltype(Ops::subtract_rows);
+  void subtract_moved(double* sums, Range columns, SubtractRows subtract);  // the columns of the rows in moved_
+  void recompute();                                                         // base_r, from scratch
   void refresh();
 
   const KernelView kernel_;
@@ -93,11 +107,18 @@ class BoxSolver {
   const Range left_out_;
   const double total_weight_;
   double scale_ = 0, largest_unit_ = 0;
+  bool exact_bounds_ = true;  // scale times unit is a float
+  int64_t unsettled_steps_ = 0;
 
+  Aligned<float> unit_lo_, unit_hi_;  // the box at scale 1; empty for rows left out
   Aligned<double> base_r_, base_;
-  std::vector<At> base_at_;
-  std::vector<int> rows_;
-  std::vector<float> row_coefs_;
+  // Of the coefficients at a bound: bound_f = sum_i K_i bound_unit_i.  When the scale grows, r moves by a multiple of it.
+  Aligned<float> bound_unit_;  // 0: inside
+  Aligned<double> bound_f_;
+  // Rows left out: r in double for the coefficients `start`, those with which the solve began.
+  std::vector<double> left_out_r_;
+  Aligned<double> start_;
+  Moved moved_;
 };
 
 }  // namespace localsvm

@@ -117,7 +117,7 @@ class StepLoop {
     const int32_t index_mask = (1 << index_bits_) - 1;
     if (key <= index_mask) return false;
     const int i = key & index_mask;
-    int candidates[kCandidates];
+    int candidates[kNeighbours + kRecent];
     alignas(64) float k[kCandidates], rj[kCandidates], lj[kCandidates], uj[kCandidates];
     const size_t near = static_cast<size_t>(i) * kNeighbours;
     for (int c = 0; c < kNeighbours; ++c) {
@@ -130,16 +130,13 @@ class StepLoop {
       candidates[kNeighbours + c] = j == i ? nobody : j;
       k[kNeighbours + c] = j == nobody ? 0.0f : recent_rows_[c][i];
     }
-    for (int c = kNeighbours + kRecent; c < kCandidates; ++c) {
-      candidates[c] = nobody;
-      k[c] = 0;
-    }
-    for (int c = 0; c < kCandidates; ++c) {
+    for (int c = 0; c < kNeighbours + kRecent; ++c) {
       const int j = candidates[c];
       rj[c] = r[j];
       lj[c] = l[j];
       uj[c] = u[j];
     }
+    for (int c = kNeighbours + kRecent; c < kCandidates; ++c) rj[c] = k[c] = lj[c] = uj[c] = 0;
     int chosen = 0;
     const float gain = ops_.best_partner(r[i], l[i], u[i], rj, k, lj, uj, kNeighbours + kRecent, &chosen, &pending_.di,
                                          &pending_.dj);

@@ -111,7 +111,6 @@ nb::dict row_counts(const Cell& cell) {
   result["held"] = cell.cache() ? cell.cache()->n_held() : 0;
   result["hits"] = counts.hits;
   result["misses"] = counts.misses;
-  result["made_ahead"] = counts.made_ahead;
   result["settle_hits"] = counts.settle_hits;
   result["settle_misses"] = counts.settle_misses;
   return result;

@@ -7,9 +7,10 @@
 namespace localsvm {
 
 namespace {
-constexpr int kSampled = 16;      // slots looked at for one to give up
-constexpr int kMadeTogether = 4;  // rows: the samples are read once for all of them
-}  // namespace
+constexpr int kSampled = 16;  // slots looked at for one to give up
+}
+
+float Rooms::of(int i) const { return std::fabs(std::min(std::max(r[i], l[i]), u[i])); }
 
 RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
     : samples_(samples), kernel_(kernel), ld_(padded(n)), slot_of_(n, -1) {
@@ -21,68 +22,72 @@ RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
   }
 }
 
-void RowCache::exchange(const int* wanted, const int* released, int count, const RowHint& hint, const float** rows) {
-  int missing[kMadeTogether], n_missing = 0;
-  float* made[kMadeTogether];
-  const auto miss = [&](int row) {
-    made[n_missing] = slots_[reserve(row, hint)].row;
-    missing[n_missing++] = row;
-  };
+int RowCache::enter() {
+  const std::lock_guard lock(mutex_);
+  size_t seat = 0;
+  while (seat < seats_.size() && seats_[seat].taken) ++seat;
+  if (seat == seats_.size()) seats_.emplace_back();
+  seats_[seat].rooms.assign(slots_.size(), 0.0f);
+  seats_[seat].taken = true;
+  return static_cast<int>(seat);
+}
+
+void RowCache::leave(int seat) {
+  const std::lock_guard lock(mutex_);
+  seats_[seat].taken = false;
+}
+
+void RowCache::exchange(int seat, const Rooms& rooms, const int* wanted, const int* released, int count,
+                        const float** rows) {
+  int missing[2], n_missing = 0;
+  float* made[2];
   std::unique_lock lock(mutex_);
-  clock_ += count;
   for (int c = 0; c < count; ++c)
-    if (released[c] >= 0) --slots_[slot_of_[released[c]]].pins;
-  // Those held first, before one of them makes room for another.
-  bool held[2];
+    if (released[c] >= 0) --slot_of(released[c]).pins;
+  // Those held are pinned first, before one of them makes room for the other.
   for (int c = 0; c < count; ++c)
-    if ((held[c] = slot_of_[wanted[c]] >= 0)) {
-      Slot& slot = slots_[slot_of_[wanted[c]]];
-      ++slot.pins;
-      slot.last_use = clock_;
-    }
-  for (int c = 0; c < count; ++c) {
-    if (!held[c]) miss(wanted[c]);
-    ++(held[c] ? counts_.hits : counts_.misses);
-  }
+    if (slot_of_[wanted[c]] >= 0)
+      ++slot_of(wanted[c]).pins;
+    else
+      missing[n_missing++] = wanted[c];
+  counts_.hits += count - n_missing;
+  counts_.misses += n_missing;
+  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], seat, rooms);
   if (n_missing > 0) {
-    const int n_wanted = n_missing;
-    for (int c = 0; c < hint.n_soon && n_missing < kMadeTogether; ++c)
-      if (slot_of_[hint.soon[c]] < 0) {
-        ++counts_.made_ahead;
-        miss(hint.soon[c]);
-      }
     lock.unlock();
     make_rows(missing, n_missing, {0, static_cast<int>(ld_)}, made);
     lock.lock();
-    for (int c = 0; c < n_missing; ++c) {
-      Slot& slot = slots_[slot_of_[missing[c]]];
-      slot.ready = true;
-      if (c >= n_wanted) --slot.pins;
-    }
+    for (int c = 0; c < n_missing; ++c) slot_of(missing[c]).ready = true;
     row_ready_.notify_all();
   }
-  // A row that another thread is making.  It waits for nobody until it is done with it.
+  // Another thread may be making the row; it waits for nobody until that is done.
   for (int c = 0; c < count; ++c) {
-    row_ready_.wait(lock, [&] { return slots_[slot_of_[wanted[c]]].ready; });
-    rows[c] = slots_[slot_of_[wanted[c]]].row;
+    row_ready_.wait(lock, [&] { return slot_of(wanted[c]).ready; });
+    rows[c] = slot_of(wanted[c]).row;
   }
 }
 
 void RowCache::release(const int* rows, int count) {
   const std::lock_guard lock(mutex_);
   for (int m = 0; m < count; ++m)
-    if (rows[m] >= 0) --slots_[slot_of_[rows[m]]].pins;
+    if (rows[m] >= 0) --slot_of(rows[m]).pins;
 }
 
 void RowCache::pin_held(const int* wanted, int count, const float** rows) {
   const std::lock_guard lock(mutex_);
   for (int m = 0; m < count; ++m) {
-    const int slot = slot_of_[wanted[m]];
-    const bool held = slot >= 0 && slots_[slot].ready;
-    rows[m] = held ? slots_[slot].row : nullptr;
-    slots_[held ? slot : 0].pins += held;
-    ++(held ? counts_.settle_hits : counts_.settle_misses);
+    rows[m] = nullptr;
+    if (slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
+      rows[m] = slot_of(wanted[m]).row;
+      ++slot_of(wanted[m]).pins;
+    }
+    ++(rows[m] ? counts_.settle_hits : counts_.settle_misses);
   }
+}
+
+int RowCache::n_held() const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<int>(slots_.size());
 }
 
 RowCounts RowCache::counts() const {
@@ -90,20 +95,20 @@ RowCounts RowCache::counts() const {
   return counts_;
 }
 
-// A slot for `row`, pinned and not ready.
-int RowCache::reserve(int row, const RowHint& hint) {
-  const int chosen = choose_victim(hint);
+// Memory for `row`, which is pinned and not ready then.
+float* RowCache::reserve(int row, int seat, const Rooms& rooms) {
+  const int chosen = choose_victim(seat, rooms);
   Slot& slot = slots_[chosen];
   if (slot.owner >= 0) slot_of_[slot.owner] = -1;
   slot_of_[row] = chosen;
   slot.owner = row;
   slot.pins = 1;
   slot.ready = false;
-  slot.last_use = clock_;
-  return chosen;
+  for (Seat& other : seats_) other.rooms[chosen] = 0;
+  return slot.row;
 }
 
-int RowCache::choose_victim(const RowHint& hint) {
+int RowCache::choose_victim(int seat, const Rooms& rooms) {
   const auto n_slots = static_cast<uint32_t>(slots_.size());
   int victim = -1;
   float least = std::numeric_limits<float>::infinity();
@@ -111,7 +116,7 @@ int RowCache::choose_victim(const RowHint& hint) {
     random_ = random_ * 1664525u + 1013904223u;
     const auto slot = static_cast<int>((static_cast<uint64_t>(random_) * n_slots) >> 32);
     if (slots_[slot].pins > 0) continue;
-    if (const float w = worth(slots_[slot], hint); w < least) {
+    if (const float w = worth(slot, seat, rooms); w < least) {
       least = w;
       victim = slot;
     }
@@ -121,20 +126,20 @@ int RowCache::choose_victim(const RowHint& hint) {
   return victim >= 0 ? victim : grow();
 }
 
-// All rows are pinned: more threads than the cache was made for.
+// All rows are pinned: there are more solvers at work than the cache was made for.
 int RowCache::grow() {
   memory_.emplace_back(ld_, Uninitialised{});
   slots_.push_back({memory_.back().data(), -1});
+  for (Seat& seat : seats_) seat.rooms.push_back(0);
   return static_cast<int>(slots_.size()) - 1;
 }
 
-float RowCache::worth(const Slot& slot, const RowHint& hint) const {
-  const int i = slot.owner;
-  // The asking solver has no use for the rows it leaves out, but others may have: they go when nobody wanted them for a
-  // while.
-  if (i >= hint.left_out.begin && i < hint.left_out.end)
-    return clock_ - slot.last_use > static_cast<int64_t>(slots_.size()) ? 0.0f : std::numeric_limits<float>::max();
-  return std::fabs(std::min(std::max(hint.r[i], hint.l[i]), hint.u[i]));
+// The asking solver's room is that of now; of the others the cache knows what they had when they last asked.
+float RowCache::worth(int slot, int seat, const Rooms& rooms) {
+  float most = seats_[seat].rooms[slot] = rooms.of(slots_[slot].owner);
+  for (const Seat& other : seats_)
+    if (other.taken) most = std::max(most, other.rooms[slot]);
+  return most;
 }
 
 }  // namespace localsvm

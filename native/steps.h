@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <utility>
 #include <vector>
 
@@ -51,12 +50,15 @@ class StepLoop {
     for (size_t a = 0; a < 7; ++a) *starts[a] = arrays_.data() + a * stride;
     index_bits_ = 1;
     while ((1 << index_bits_) < nobody) ++index_bits_;
-    left_out_ = left_out;
+    if (kernel_.cache) seat_ = kernel_.cache->enter();
     forget();
   }
   StepLoop(const StepLoop&) = delete;
   StepLoop& operator=(const StepLoop&) = delete;
-  ~StepLoop() { forget(); }
+  ~StepLoop() {
+    forget();
+    if (kernel_.cache) kernel_.cache->leave(seat_);
+  }
 
   // No coordinate was moved lately; no row is in use.
   void forget() {
@@ -76,11 +78,11 @@ class StepLoop {
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {
-    std::fill(keys_, keys_ + kMaxLanes, 0);
+    int32_t keys[kMaxLanes] = {};
     for (const Range& sweep : sweeps_)
-      ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_, keys_);
+      ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_, keys);
     still();
-    return *std::max_element(keys_, keys_ + kMaxLanes);
+    return *std::max_element(keys, keys + kMaxLanes);
   }
 
   // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate
@@ -164,14 +166,9 @@ class StepLoop {
   }
 
   void take_cached(const int* wanted, int count, const float** rows) {
-    int released[2], soon[kMaxLanes], n_soon = 0;
+    int released[2];
     for (int c = 0; c < count; ++c) released[c] = std::exchange(in_use_[(next_recent_ + c) % kRecent], wanted[c]);
-    // The farthest mover of every lane: one of them is likely to be next.
-    std::sort(keys_, keys_ + kMaxLanes, std::greater<>());
-    const int32_t index_mask = (1 << index_bits_) - 1;
-    for (const int32_t key : keys_)
-      if (key > index_mask) soon[n_soon++] = key & index_mask;
-    kernel_.cache->exchange(wanted, released, count, {r, l, u, left_out_, soon, n_soon}, rows);
+    kernel_.cache->exchange(seat_, {r, l, u}, wanted, released, count, rows);
   }
 
   void move(int i, float& delta) {
@@ -189,15 +186,14 @@ class StepLoop {
   // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
   // box [0, 0] and are never chosen; their r is not used.
   std::vector<Range> sweeps_;
-  Range left_out_;
   int index_bits_;
-  int32_t keys_[kMaxLanes];
   Step pending_;
   const float *row_i_, *row_j_;  // of the pending step
   float* nothing_;               // a row of zeros, for no step
   int recent_[kRecent];
   const float* recent_rows_[kRecent];
-  int in_use_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};  // rows pinned in the cache
+  int seat_ = -1;                // in the cache, and the rows pinned there
+  int in_use_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};
   unsigned next_recent_ = 0;
 };
 

@@ -13,7 +13,7 @@ from localsvm.errors import InvalidParameter
 _PAD = 16  # floats: rows are padded to whole vectors
 _NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
 _BLOCK = 32  # rows a thread makes at a time
-_MOST_PINNED = 12  # rows a solver has in use at once
+_MOST_PINNED = 10  # rows a solver has in use at once
 _HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
 
 

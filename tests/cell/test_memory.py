@@ -1,0 +1,105 @@
+"""A cell trained in little memory: the same cell, or a refusal that says what it takes."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from localsvm.cell import CellSettings, CellTask, Grid, train, train_cell
+from localsvm.cell.memory import cell_bytes
+from localsvm.data import toy_mixture
+from localsvm.data.content import canonical_rows
+from localsvm.errors import InvalidParameter
+
+N, D = 400, 4
+GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[1e-1, 1e-2, 1e-3])
+
+
+@pytest.fixture(scope="module")
+def task():
+    X, y = toy_mixture(N, D, random_state=1)
+    return CellTask(canonical_rows(X.astype(np.float32), y.astype(np.float64), np.ones(N), 0), radius=2.0)
+
+
+@pytest.fixture
+def native_cells(monkeypatch):
+    """The native cells that training makes."""
+    made, make = [], train.Cell
+
+    def keep(*arguments):
+        made.append(make(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(train, "Cell", keep)
+    return made
+
+
+def needed(n_threads):
+    return cell_bytes(N, D, n_lams=3, n_folds=5, n_threads=n_threads)
+
+
+def assert_same(a, b):
+    for field in fields(a):
+        left, right = getattr(a, field.name), getattr(b, field.name)
+        if field.name == "certificates":
+            assert_same(left, right)
+        elif field.name != "seconds":
+            np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+@pytest.mark.parametrize("storage", ["full", "kernel", "rows"])
+@pytest.mark.parametrize("options", [{}, {"refit": "retrain"}, {"search": "racing"}, {"kernel": "laplace"}], ids=str)
+def test_memory_and_threads_do_not_change_a_cell(task, native_cells, options, storage, n_threads):
+    settings = CellSettings(grid=GRID, **options)
+    expected = train_cell(task, settings)
+    plan = needed(n_threads)
+    max_bytes = {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage]
+    with ThreadPoolExecutor(n_threads) as pool:
+        cell = train_cell(task, settings, fold_map=pool.map, max_bytes=max_bytes, n_threads=n_threads)
+    assert_same(cell, expected)
+    assert native_cells[-1].storage == storage
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads):
+    plan = needed(n_threads)
+    settings = CellSettings(grid=GRID)
+    for max_bytes in (None, plan.full, plan.full - 1, plan.kernel, plan.kernel - 1, plan.smallest):
+        train_cell(task, settings, max_bytes=max_bytes, n_threads=n_threads)
+        assert native_cells[-1].storage == plan.storage(max_bytes)
+
+
+def test_too_little_memory_is_refused_with_what_it_takes(task):
+    smallest = needed(1).smallest
+    with pytest.raises(InvalidParameter, match=f"in {smallest - 1} bytes: it needs {smallest} at least"):
+        train_cell(task, CellSettings(grid=GRID), max_bytes=smallest - 1)
+
+
+@given(
+    n=st.integers(1, 10**6),
+    d=st.integers(1, 3000),
+    n_lams=st.integers(1, 30),
+    n_folds=st.integers(1, 20),
+    n_threads=st.integers(1, 64),
+)
+def test_less_storage_takes_less_memory_and_more_samples_more(n, d, n_lams, n_folds, n_threads):
+    def plan(size):
+        return cell_bytes(size, d, n_lams=n_lams, n_folds=n_folds, n_threads=n_threads)
+
+    assert plan(n).smallest <= plan(n).kernel
+    assert plan(n).around < plan(n).smallest
+    for storage in ("full", "kernel", "smallest"):
+        assert getattr(plan(n + 1), storage) >= getattr(plan(n), storage)
+
+
+@pytest.mark.parametrize("n_features", [54, 631])
+def test_a_cell_of_100_000_samples_can_be_trained_in_8_gigabytes(n_features):
+    plan = cell_bytes(100_000, n_features, n_threads=2)
+    assert plan.storage(8 * 10**9) == "rows"
+    row = 400_000
+    n_rows = (8 * 10**9 - plan.smallest) // row
+    assert n_rows > 15_000

@@ -2,10 +2,17 @@
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from cells import (
+    PlainHinge,
+    same_cells,
+    settings_for,
+    task_of,
+    toy_task,
+)
 
 from localsvm import _reference as reference
 from localsvm._native import CancelToken
@@ -14,40 +21,13 @@ from localsvm.cell import path as path_module
 from localsvm.cell.folds import make_folds
 from localsvm.cell.path import STATUS, TOLERANCE
 from localsvm.cell.select import EQUAL_RISK
-from localsvm.cell.train import Cancelled, median_distance
+from localsvm.cell.train import Cancelled
 from localsvm.data import toy_mixture
-from localsvm.data.content import canonical_rows
-from localsvm.losses import Hinge
 from localsvm.model.predict import cell_values
 
-SMALL_GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[3e-1, 1e-1, 3e-2])
 TIGHT = 1e-6  # a gap at which two solutions are practically equal
 REFERENCE_TIGHT = 1e-7
 EVALUATION_ERROR = 1e-5  # of decision values in single precision, coefficients being below 10
-
-
-@dataclass(frozen=True)
-class PlainHinge(Hinge):
-    """Hinge loss whose solves stop at the plain gap, so that lam ||f - f*||^2 <= gap."""
-
-    def dual(self, y, weight):
-        return replace(super().dual(y, weight), clip=1e30)
-
-
-def task_of(X, y, weight=None, *, radius=2.0, seed=0):
-    weight = np.ones(len(y)) if weight is None else np.asarray(weight, dtype=np.float64)
-    X, y = np.asarray(X, dtype=np.float32), np.asarray(y, dtype=np.float64)
-    return CellTask(canonical_rows(X, y, weight, seed), radius=radius)
-
-
-def toy_task(n=70, d=2, seed=0, weight=None):
-    X, y = toy_mixture(n, d, random_state=seed)
-    return task_of(X, y, weight)
-
-
-def settings_for(kernel="gauss", **options):
-    defaults = {"grid": SMALL_GRID, "n_folds": 3, "kernel": kernel}
-    return CellSettings(**{**defaults, **options})
 
 
 def run_reference(task, settings, **options):
@@ -57,18 +37,6 @@ def run_reference(task, settings, **options):
         rows.X, rows.y, rows.weight, rows.ends, widths, lams, kernel=settings.kernel, **options
     )
     return rows, cell
-
-
-def same_cells(a, b):
-    for field in fields(a):
-        if field.name == "seconds":
-            continue
-        left, right = getattr(a, field.name), getattr(b, field.name)
-        if field.name == "certificates":
-            for part in fields(left):
-                np.testing.assert_array_equal(getattr(left, part.name), getattr(right, part.name))
-        else:
-            np.testing.assert_array_equal(left, right)
 
 
 @pytest.fixture
@@ -350,103 +318,3 @@ def test_tasks_settings_and_trained_cells_survive_pickling():
     again = pickle.loads(pickle.dumps(trained))
     same_cells(again, trained)
     np.testing.assert_array_equal(cell_values(again, task.rows.X), cell_values(trained, task.rows.X))
-
-
-# -------------------------------------------------------------------------------- odd little cells
-
-
-DEFAULTS = {
-    "default": CellSettings(),
-    "laplace": CellSettings(kernel="laplace"),
-    "retrain": CellSettings(refit="retrain"),
-    "racing": CellSettings(search="racing"),
-    "paper": CellSettings(grid=Grid.paper()),
-    "liquidsvm": CellSettings(grid=Grid.liquidsvm()),
-}
-every_setting = pytest.mark.parametrize("settings", DEFAULTS.values(), ids=DEFAULTS.keys())
-
-
-@every_setting
-@pytest.mark.parametrize("label", [-1.0, 1.0])
-@pytest.mark.parametrize("n", [1, 2, 30])
-def test_a_cell_of_one_class_is_the_constant_of_that_class(settings, label, n):
-    X = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
-    trained = train_cell(task_of(X, np.full(n, label)), settings)
-    np.testing.assert_array_equal(cell_values(trained, X), np.full(n, label))
-    assert trained.risk == 0
-    assert trained.edge is None
-    assert trained.certificates.n_unconverged == 0
-
-
-@every_setting
-@pytest.mark.parametrize(("X", "y"), [([[0], [1]], [1, -1]), ([[0], [1], [5]], [1, -1, 1])])
-def test_two_and_three_samples_are_trained_on(settings, X, y):
-    trained = train_cell(task_of(X, y, radius=1.0), settings)
-    f = cell_values(trained, np.asarray(X, dtype=np.float32))
-    assert np.isfinite(f).all()
-    assert trained.certificates.gap.shape[2] == len(X)
-    assert 0 <= trained.risk <= 1
-
-
-def test_two_samples_retrained_are_told_apart():
-    settings = CellSettings(grid=Grid(widths=[0.5], lams=[1e-3]), refit="retrain")
-    trained = train_cell(task_of([[0], [1]], [1, -1]), settings)
-    f = cell_values(trained, np.array([[0], [1]], dtype=np.float32))
-    assert f[0] > 0 > f[1]
-
-
-@every_setting
-@pytest.mark.parametrize("radius", [0.0, 1.0])
-def test_identical_rows_of_both_classes_give_the_sign_of_the_majority(settings, radius):
-    X = np.ones((9, 3), dtype=np.float32)
-    y = np.array([1, 1, 1, 1, 1, 1, -1, -1, -1.0])
-    for sign in (1.0, -1.0):
-        trained = train_cell(task_of(X, sign * y, radius=radius), settings)
-        assert np.sign(cell_values(trained, X[:1])) == sign
-        assert trained.n_samples == 2
-
-
-@every_setting
-def test_two_distinct_points_with_noisy_labels_give_each_its_majority(settings):
-    X = np.repeat(np.array([[0.0], [1.0]], dtype=np.float32), 10, axis=0)
-    y = np.where(np.arange(20) < 10, 1.0, -1.0)
-    y[[0, 10]] *= -1
-    trained = train_cell(task_of(X, y, radius=0.5), settings)
-    assert np.isfinite(cell_values(trained, X)).all()
-    if settings.refit == "retrain":
-        np.testing.assert_array_equal(np.sign(cell_values(trained, X[[0, -1]])), [1, -1])
-
-
-@every_setting
-def test_a_rare_class_of_one_sample_does_not_break_the_folds(settings):
-    X, _ = toy_mixture(40, 2, random_state=12)
-    y = np.ones(40)
-    y[3] = -1
-    trained = train_cell(task_of(X, y), settings)
-    assert np.isfinite(cell_values(trained, X)).all()
-    assert trained.risk <= 1 / 40 + EQUAL_RISK
-
-
-@pytest.mark.parametrize("n_folds", [2, 5, 100])
-def test_more_folds_than_samples_is_leaving_one_out(n_folds):
-    task = toy_task(12)
-    trained = train_cell(task, settings_for(n_folds=n_folds))
-    assert trained.certificates.gap.shape[2] == min(n_folds, len(task.rows.y))
-
-
-@pytest.mark.parametrize("scale", [1e-12, 1e12])
-def test_tiny_and_huge_features_are_only_a_matter_of_units(scale):
-    X, y = toy_mixture(60, 2, random_state=13)
-    trained = train_cell(task_of(X * np.float32(scale), y, radius=scale), CellSettings())
-    f = cell_values(trained, task_of(X * np.float32(scale), y).rows.X)
-    assert np.isfinite(f).all()
-    assert trained.risk < 0.5
-
-
-def test_the_unit_of_the_default_grid_is_a_typical_distance():
-    rng = np.random.default_rng(14)
-    X = rng.normal(size=(500, 6)).astype(np.float32)
-    squared = reference.squared_distances(X, X)
-    assert median_distance(X) == pytest.approx(np.sqrt(np.median(squared)), rel=0.1)
-    assert median_distance(np.ones((5, 2), dtype=np.float32)) == 1.0
-    assert median_distance(np.float32([[0.0], [3.0]])) == 3.0

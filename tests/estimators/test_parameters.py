@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-import localsvm.fit
+import localsvm.training
 from localsvm import Grid, InvalidData, InvalidParameter, LocalSVC
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
@@ -166,12 +166,12 @@ def test_an_unknown_parameter_is_named_by_python_itself():
 
 
 def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
-    with pytest.raises(InvalidData, match=r"60 samples needs .* GB .*max_memory allows 1e-06 GB.* cell_size"):
+    with pytest.raises(InvalidData, match=r"MB for its largest cell of 60 samples .*max_memory allows 0.001 MB.* cell_size"):
         small(max_memory=1000).fit(*rows)
     assert small(max_memory="1MB").fit(*rows).n_cells_ == 1
 
 
 def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
-    monkeypatch.setattr(localsvm.fit, "available_memory", lambda: 2000)
-    with pytest.raises(InvalidData, match="but this machine has 2e-06 GB"):
+    monkeypatch.setattr(localsvm.training, "available_memory", lambda: 2000)
+    with pytest.raises(InvalidData, match="but this process can have 0.002 MB"):
         small().fit(*rows)

@@ -22,12 +22,11 @@ from localsvm.data.content import Rows, canonical_rows, content_hash, distinct_r
 from localsvm.data.rows import ScaledRows, row_blocks, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling
 from localsvm.errors import InvalidData
-from localsvm.memory import available_memory
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import Members, ThreadMap
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
-from localsvm.training import MemoryPlan, OnProgress, Progress, plan_memory, train_cells
+from localsvm.training import MemoryLimit, OnProgress, plan_memory, train_cells
 
 # Rows from which standard and quantile scaling are fitted, and the pilot is drawn.
 _SAMPLE_ROWS = 100_000
@@ -80,14 +79,15 @@ def fit_model(
 ) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
     begin = time.perf_counter()
-    limit = settings.max_memory if settings.max_memory is not None else available_memory()
+    limit = MemoryLimit.of(settings.max_memory)
     if not weight.all():
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
+    _check_memory(X.shape, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         hashes = _hashes(X, settings.seed, pool.map)
         sample = _sample(X, y, weight, hashes, settings)
-        scaling = _fit_scaling(X, sample, settings, pool.map)
+        scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
         scaled = time.perf_counter()
         rows = ScaledRows(X, scaling)
@@ -96,7 +96,7 @@ def fit_model(
     partitioned = time.perf_counter()
 
     tasks = CellTasks(rows, y, weight, members, settings)
-    plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit, settings.max_memory)
+    plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit)
     cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress)
     seconds = {"scaling": scaled - begin, "partition": partitioned - scaled}
     for phase in PHASES:
@@ -129,12 +129,25 @@ def _sample(
     return Sample(X, y, weight * np.where(y < 0, *settings.class_factor))
 
 
-def _fit_scaling(X: NDArray[np.floating], sample: Sample, settings: FitSettings, thread_map: ThreadMap) -> Scaling:
+def _check_memory(shape: tuple[int, ...], settings: FitSettings, limit: MemoryLimit) -> None:
+    """Refuse a fit that the memory cannot hold before work starts, where the sizes of cells are known that early."""
+    n_rows, n_features = shape
+    largest = settings.partition.largest_cell(n_rows)
+    if largest is not None:
+        sizes = np.array([largest, n_rows - largest])
+        plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
+
+
+def _fit_scaling(
+    X: NDArray[np.floating], sample: Sample, settings: FitSettings, limit: MemoryLimit, thread_map: ThreadMap
+) -> Scaling:
     """Fit the scaling: min-max and none to all rows, the others to the sample."""
     method = settings.scaling
     if method == "auto":
-        size = len(X) if settings.partition.kind == "none" else settings.partition.cell_size
-        method = choose_scaling(sample, settings.cell, settings.seed, len(X), size, thread_map)
+        size = settings.partition.largest_cell(len(X)) or len(X)
+        method = choose_scaling(
+            sample, settings.cell, settings.seed, len(X), size, max_bytes=limit.n_bytes, thread_map=thread_map
+        )
     if method in ("minmax", None):
         return fit_scaling(method, X, np.ones(1))
     return fit_scaling(method, sample.X, sample.weight)
@@ -192,14 +205,3 @@ def _check_spread(sample: Sample, scaling: Scaling) -> None:
             f"the features differ by {spread:.3g} at most, too little for single precision. "
             "Multiply them by a large number, or pass scaling='quantile'."
         )
-
-
-__all__ = [
-    "FitResult",
-    "FitSettings",
-    "MemoryPlan",
-    "OnProgress",
-    "Progress",
-    "available_threads",
-    "fit_model",
-]

@@ -25,6 +25,8 @@ _MOST_VALIDATED = 10_000
 # of c rows. Work is quadratic in the rows, so p^2 = n c / 8 makes the pilot cost about 2 % of the fit.
 _WORK_SHARE = 1 / 8
 
+_BYTES_PER_PAIR = 10  # of rows: distances, kernel matrix and a little more
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -41,6 +43,8 @@ def choose_scaling(
     seed: int,
     n_rows: int,
     cell_size: int,
+    *,
+    max_bytes: int | None = None,
     thread_map: ThreadMap = map,
 ) -> str:
     """Return the name of the scaling whose pilot machine errs least on rows it has not seen; ties go to the simplest.
@@ -57,6 +61,8 @@ def choose_scaling(
         Seed of the folds.
     n_rows, cell_size : int
         Size of the fit that the pilot serves; they bound its cost.
+    max_bytes : int, optional
+        Memory that the pilots of all scalings may take together.
     thread_map : callable, optional
         Replaces `map` over the scalings.
 
@@ -66,6 +72,8 @@ def choose_scaling(
         One of `METHODS`.
     """
     n_pilot = min(_MOST_ROWS, int(np.sqrt(_WORK_SHARE * n_rows * min(n_rows, cell_size))))
+    if max_bytes is not None:
+        n_pilot = min(n_pilot, int(np.sqrt(max_bytes / (len(METHODS) * _BYTES_PER_PAIR))))
     if n_pilot < _FEWEST_ROWS or len(sample.y) < 2 * n_pilot:
         return METHODS[0]
     candidates = [fit_scaling(method, sample.X, sample.weight) for method in METHODS]

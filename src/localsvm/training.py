@@ -16,47 +16,80 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.cell.memory import CellBytes, cell_bytes
 from localsvm.cell.train import CancelToken, CellSettings, CellTask, TrainedCell, train_cell
 from localsvm.errors import InvalidData
+from localsvm.memory import available_memory
 
 _POLL_SECONDS = 0.1
 
-# Distances and kernel matrix are two; coefficients, neighbours and the solvers' state are the rest.
-_FLOATS_PER_PAIR = 2.2
+_KEPT_BYTES = 64 << 20  # of large blocks, which the core keeps for the next cell
+_LARGE_BLOCK = 2 << 20
 
 
 @dataclass(frozen=True)
 class MemoryPlan:
-    """How many cells are trained at once, and by how many threads."""
+    """How many cells are trained at once, by how many threads, and what each may take."""
 
     n_threads: int
     cells_at_once: int
+    bytes_per_cell: int | None = None
+
+    @property
+    def folds_side_by_side(self) -> bool:
+        """Whether there are threads to spare for the folds of a cell."""
+        return self.cells_at_once < self.n_threads
 
 
 def plan_memory(
-    sizes: NDArray[np.intp],
-    n_features: int,
-    settings: CellSettings,
-    n_threads: int,
-    limit: int | None,
-    max_memory: int | None,
+    sizes: NDArray[np.intp], n_features: int, settings: CellSettings, n_threads: int, limit: MemoryLimit
 ) -> MemoryPlan:
-    """Plan a training that stays within the memory there is, or refuse it."""
-    largest = int(sizes.max())
-    needed = _FLOATS_PER_PAIR * 4.0 * largest**2
-    if limit is None:
+    """Plan a training that stays within the memory there is, or refuse it with the numbers.
+
+    As many cells at once as have room for their kernel matrices, at most one per thread. When not even one has, the
+    largest are trained one by one with as many rows of the matrix as there is room for.
+    """
+    if limit.n_bytes is None:
         return MemoryPlan(n_threads, n_threads)
-    if needed > limit:
-        owner = "max_memory allows" if max_memory is not None else "this machine has"
-        raise InvalidData(
-            f"a cell of {largest} samples needs {_gigabytes(needed)} of memory, but "
-            f"{owner} {_gigabytes(limit)}. Make cells smaller with cell_size, or train on a sample of the rows."
-        )
-    return MemoryPlan(n_threads, max(1, min(n_threads, int(limit / max(needed, 1.0)))))
+    largest = int(sizes.max())
+    model = 4 * int(sizes.sum()) * (n_features + 1)
+    kept = _KEPT_BYTES if 4 * largest**2 >= _LARGE_BLOCK else 0
+    room = limit.n_bytes - model - kept
+    for cells_at_once in range(min(n_threads, len(sizes)), 0, -1):
+        needed = _cell_bytes(largest, n_features, settings, n_threads if cells_at_once < n_threads else 1)
+        if needed.kernel * cells_at_once <= room or (cells_at_once == 1 and needed.smallest <= room):
+            return MemoryPlan(n_threads, cells_at_once, room // cells_at_once)
+    raise InvalidData(
+        f"training needs {_amount(model)} for the model and at least {_amount(needed.smallest + kept)} for its "
+        f"largest cell of {largest} samples ({_amount(needed.kernel + kept)} to be fast), but {limit.owner} "
+        f"{_amount(limit.n_bytes)}. Make cells smaller with cell_size, or train on a sample of the rows."
+    )
 
 
-def _gigabytes(n_bytes: float) -> str:
-    return f"{n_bytes / 1e9:.3g} GB"
+@dataclass(frozen=True)
+class MemoryLimit:
+    """Bytes that training may take beyond the data, and who says so."""
+
+    n_bytes: int | None
+    owner: str
+
+    @classmethod
+    def of(cls, max_memory: int | None) -> MemoryLimit:
+        """Return the limit that a user gave, or that of the machine."""
+        if max_memory is not None:
+            return cls(max_memory, "max_memory allows")
+        return cls(available_memory(), "this process can have")
+
+
+def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threads: int) -> CellBytes:
+    n_folds, n_lams = max(settings.n_folds, 1), settings.grid.n_lams
+    if settings.grid.lams is not None:
+        n_lams = len(settings.grid.lams)
+    return cell_bytes(n_samples, n_features, n_lams=n_lams, n_folds=n_folds, n_threads=n_threads)
+
+
+def _amount(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:.3g} GB" if n_bytes >= 1e9 else f"{n_bytes / 1e6:.3g} MB"
 
 
 @dataclass(frozen=True)
@@ -128,9 +161,14 @@ class _Crew:
             while (taken := self._take()) is not None:
                 number, alone = taken
                 # The last cells leave threads idle: their folds are solved side by side.
-                fold_map = self.folds.map if alone else map
                 self._trained[number] = train_cell(
-                    self.tasks[number], self.settings, self.token, fold_map, self._share_setter(number)
+                    self.tasks[number],
+                    self.settings,
+                    self.token,
+                    fold_map=self.folds.map if alone else map,
+                    on_share=self._share_setter(number),
+                    max_bytes=self.plan.bytes_per_cell,
+                    n_threads=self.plan.n_threads if alone else 1,
                 )
                 self.finished.put(number)
         except BaseException as error:
@@ -140,7 +178,7 @@ class _Crew:
         with self._lock:
             if not self._waiting or self.token.cancelled:
                 return None
-            alone = len(self._waiting) < self.plan.n_threads or self.plan.cells_at_once < self.plan.n_threads
+            alone = self.plan.folds_side_by_side or len(self._waiting) < self.plan.n_threads
             return self._waiting.pop(), alone
 
     def _share_setter(self, number: int) -> Callable[[float], None]:

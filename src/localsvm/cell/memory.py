@@ -87,10 +87,11 @@ def cell_bytes(
 
     in_fold_order = 4 * n * d + 16 * n
     coefficients = 4 * n * n_lams * n_folds * 2 + 4 * n * n_folds
-    # Arrays in double count twice; lists of moved coefficients are 16 bytes per sample, three of them.
-    solvers = n_threads * (7 * (row + 8192) + 2 * 2 * row + 3 * 16 * n + 8 * n)
+    # Of a solver: seven arrays of the steps, three more and four in double, which count twice; moved rows and their
+    # coefficients.
+    solvers = n_threads * (7 * (row + 8192) + (3 + 2 * 4) * row + 16 * n)
     problems = n_problems * (4 * row + 8 * n * n_folds)
-    pages = _HUGE_PAGE * (4 + 2 * n_threads)
+    pages = _HUGE_PAGE * (4 + 2 * n_threads) if n * row >= _HUGE_PAGE else 0
     around = in_fold_order + coefficients + solvers + problems + pages
     native = samples + neighbours
     return CellBytes(

@@ -100,8 +100,8 @@ def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineSca
     largest = np.abs(X).max(axis=0).astype(np.float64)
     unit = np.where(largest > 0, largest, 1.0)  # squares of values near 1e308 would overflow
     relative = X.astype(np.float64) / unit
-    mean = share @ relative
-    spread = np.sqrt(share @ np.square(relative - mean))
+    mean = np.clip(share @ relative, -1, 1)  # rounding may pass the ends
+    spread = np.minimum(np.sqrt(share @ np.square(relative - mean)), 1)
     spread[spread < 1e-12] = 0.0
     return AffineScaling(mean * unit, _inverse(spread * unit))
 

@@ -49,6 +49,13 @@ class PartitionPlan:
         if self.kind == "radius" and self.cell_radius is None:
             raise InvalidParameter("partition='radius' needs cell_radius: the largest radius of a cell, after scaling.")
 
+    def largest_cell(self, n_rows: int) -> int | None:
+        """Return how many rows a cell can have, unless they are equal; None if nobody knows."""
+        if self.kind == "none":
+            return n_rows
+        by_size = isinstance(self.kind, str) and self.kind != "radius"
+        return min(self.cell_size, n_rows) if by_size else None
+
 
 def build_partition(
     plan: PartitionPlan, rows: ScaledRows, hashes: NDArray[np.uint64], seed: int, thread_map: ThreadMap = map

@@ -1,20 +1,27 @@
 """Training of all cells: progress, failures, and what the number of workers must not change."""
 
 import itertools
+import re
 import threading
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import localsvm.training
-from localsvm import Grid
+from localsvm import Grid, InvalidData, LocalSVC
+from localsvm.cell.memory import cell_bytes
 from localsvm.cell.train import CellSettings, CellTask, cell_radius, train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.fit import FitSettings, available_threads, fit_model
-from localsvm.training import MemoryPlan, Progress, train_cells
+from localsvm.training import MemoryLimit, MemoryPlan, Progress, plan_memory, train_cells
 
+pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
+
+MB = 10**6
 SMALL = CellSettings(grid=Grid(n_widths=4, n_lams=4))
 
 
@@ -105,12 +112,12 @@ def test_the_plan_does_not_change_the_functions(tasks, n_threads, cells_at_once)
 def test_no_more_cells_are_at_work_than_planned(tasks, monkeypatch):
     at_work, most, lock = [], [], threading.Lock()
 
-    def counted(task, *rest):
+    def counted(task, *rest, **options):
         with lock:
             at_work.append(task.number)
             most.append(len(at_work))
         try:
-            return train_cell(task, *rest)
+            return train_cell(task, *rest, **options)
         finally:
             with lock:
                 at_work.remove(task.number)
@@ -125,9 +132,9 @@ def test_no_more_cells_are_at_work_than_planned(tasks, monkeypatch):
 def test_the_largest_cells_come_first(tasks, monkeypatch):
     begun = []
 
-    def noted(task, *rest):
+    def noted(task, *rest, **options):
         begun.append(len(task.rows.y))
-        return train_cell(task, *rest)
+        return train_cell(task, *rest, **options)
 
     monkeypatch.setattr(localsvm.training, "train_cell", noted)
     train(tasks, 1)
@@ -136,6 +143,84 @@ def test_the_largest_cells_come_first(tasks, monkeypatch):
 
 def test_at_least_one_thread_is_available():
     assert available_threads() >= 1
+
+
+# --------------------------------------------------------------------------------------- memory plan
+
+
+def plan_of(sizes, limit, n_threads=2, n_features=5):
+    return plan_memory(np.array(sizes), n_features, SMALL, n_threads, MemoryLimit(limit, "max_memory allows"))
+
+
+def smallest_limit(sizes, n_threads=2):
+    """The least whole megabyte that is not refused."""
+    low, high = 0, 10**6
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            plan_of(sizes, middle * MB, n_threads)
+            high = middle
+        except InvalidData:
+            low = middle
+    return high * MB
+
+
+@given(
+    sizes=st.lists(st.integers(1, 20_000), min_size=1, max_size=20),
+    n_threads=st.integers(1, 16),
+    limits=st.lists(st.integers(1, 20_000), min_size=2, max_size=5),
+)
+@settings(deadline=None)
+def test_cells_at_once_stay_within_the_limit_and_more_memory_never_means_fewer(sizes, n_threads, limits):
+    planned = []
+    for limit in sorted(limits):
+        try:
+            plan = plan_of(sizes, limit * MB, n_threads)
+        except InvalidData:
+            planned.append(0)
+            continue
+        assert 1 <= plan.cells_at_once <= n_threads
+        assert plan.cells_at_once * plan.bytes_per_cell <= limit * MB
+        planned.append(plan.cells_at_once)
+    assert planned == sorted(planned)
+
+
+@pytest.mark.parametrize("size", [10, 2000, 20_000])
+@pytest.mark.parametrize("n_threads", [1, 2, 8])
+def test_what_the_plan_gives_a_cell_is_enough_to_train_it(size, n_threads):
+    least = smallest_limit([size] * 3, n_threads)
+    plan = plan_of([size] * 3, least, n_threads)
+    threads_of_a_cell = n_threads if plan.cells_at_once < n_threads else 1
+    needed = cell_bytes(size, 5, n_lams=4, n_folds=5, n_threads=threads_of_a_cell)
+    assert plan.bytes_per_cell >= needed.smallest
+
+
+def test_a_refusal_tells_how_much_memory_would_do():
+    sizes = [8000, 100]
+    with pytest.raises(InvalidData, match="8000 samples") as refused:
+        plan_of(sizes, 10 * MB)
+    model, least, fast = (float(number) for number in re.findall(r"([\d.]+) MB", str(refused.value))[:3])
+    assert model < least < fast
+    # Numbers in the sentence have three digits.
+    assert smallest_limit(sizes) == pytest.approx((model + least) * MB, rel=0.02)
+
+
+def test_without_a_limit_every_thread_has_a_cell():
+    assert plan_of([500] * 9, None, 4) == MemoryPlan(4, 4)
+
+
+def test_cells_of_one_hundred_thousand_rows_are_trained_in_eight_gigabytes():
+    assert plan_of([100_000] * 4, 8000 * MB, n_features=28).cells_at_once == 1
+
+
+@pytest.mark.parametrize("max_memory", ["100MB", "150MB"])
+def test_memory_does_not_change_the_model(max_memory):
+    X, y = toy_mixture(3000, 4, random_state=1)
+    grid = Grid(widths=[0.5, 0.1], lams=[1e-2, 1e-4])
+    clf = LocalSVC(partition="none", scaling="minmax", grid=grid, n_folds=2)
+    expected = clf.fit(X, y).decision_function(X)
+    values = clf.set_params(max_memory=max_memory).fit(X, y).decision_function(X)
+    np.testing.assert_array_equal(values, expected)
 
 
 # ----------------------------------------------------------------------------------------- failures
@@ -155,10 +240,10 @@ def test_a_callback_that_fails_stops_the_cells_that_wait(tasks):
 
 
 def test_a_cell_that_fails_fails_the_fit(tasks, monkeypatch):
-    def fail(task, *rest):
+    def fail(task, *rest, **options):
         if task.number == 1:
             raise ArithmeticError(f"cell {task.number}")
-        return train_cell(task, *rest)
+        return train_cell(task, *rest, **options)
 
     monkeypatch.setattr(localsvm.training, "train_cell", fail)
     before = threading.active_count()

@@ -140,6 +140,15 @@ def test_no_finite_value_scales_to_nan_or_infinity(X, method):
     assert np.isfinite(scale(method, X)).all()
 
 
+@every_method
+@pytest.mark.parametrize("n", [3, 29, 1000])
+def test_a_column_of_the_largest_number_is_constant_and_no_infinity(method, n):
+    # The mean of n numbers may be a little more than the largest of them.
+    scaled = scale(method, np.full((n, 1), np.finfo(np.float64).max))
+    assert np.isfinite(scaled).all()
+    assert np.ptp(scaled) == 0
+
+
 @given(X=hnp.arrays(np.float32, shapes, elements=any_finite_32), method=st.sampled_from(METHODS))
 @settings(deadline=None, max_examples=300)
 def test_no_finite_float32_scales_to_nan_or_infinity(X, method):

@@ -166,12 +166,14 @@ def test_an_unknown_parameter_is_named_by_python_itself():
 
 
 def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
-    with pytest.raises(InvalidData, match=r"MB for its largest cell of 60 samples .*max_memory allows 0.001 MB.* cell_size"):
+    with pytest.raises(
+        InvalidData, match=r"MB for its largest cell of 60 samples .*max_memory allows 0\.001 MB.* cell_size"
+    ):
         small(max_memory=1000).fit(*rows)
     assert small(max_memory="1MB").fit(*rows).n_cells_ == 1
 
 
 def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
     monkeypatch.setattr(localsvm.training, "available_memory", lambda: 2000)
-    with pytest.raises(InvalidData, match="but this process can have 0.002 MB"):
+    with pytest.raises(InvalidData, match=r"but this process can have 0\.002 MB"):
         small().fit(*rows)

@@ -6,11 +6,13 @@ Enters: a sample of distinct rows in the order of their hashes. Leaves: the name
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.grid import Grid
+from localsvm.cell.memory import cell_bytes
 from localsvm.cell.train import CancelToken, CellSettings, CellTask, cell_radius, train_cell
 from localsvm.data.content import canonical_rows
 from localsvm.data.scaling import METHODS, Scaling, fit_scaling
@@ -19,13 +21,11 @@ from localsvm.partition.base import ThreadMap
 
 _FEWEST_ROWS = 100  # a pilot on fewer says nothing
 _MOST_ROWS = 4000
-_MOST_VALIDATED = 10_000
+_VALIDATED = 4  # rows for each one that trains
 
 # A pilot of p rows solves 25 points of one split for three scalings, 75 solves; the fit solves 500 in each of n/c cells
-# of c rows. Work is quadratic in the rows, so p^2 = n c / 8 makes the pilot cost about 2 % of the fit.
-_WORK_SHARE = 1 / 8
-
-_BYTES_PER_PAIR = 10  # of rows: distances, kernel matrix and a little more
+# of c rows. Work is quadratic in the rows, so with p^2 = n c / 64 the pilot and all around it cost about 3 % of the fit.
+_WORK_SHARE = 1 / 64
 
 
 @dataclass(frozen=True)
@@ -72,31 +72,40 @@ def choose_scaling(
         One of `METHODS`.
     """
     n_pilot = min(_MOST_ROWS, int(np.sqrt(_WORK_SHARE * n_rows * min(n_rows, cell_size))))
-    if max_bytes is not None:
-        n_pilot = min(n_pilot, int(np.sqrt(max_bytes / (len(METHODS) * _BYTES_PER_PAIR))))
     if n_pilot < _FEWEST_ROWS or len(sample.y) < 2 * n_pilot:
         return METHODS[0]
+    used = slice(0, (1 + _VALIDATED) * n_pilot)
+    sample = Sample(sample.X[used], sample.y[used], sample.weight[used])
     candidates = [fit_scaling(method, sample.X, sample.weight) for method in METHODS]
     pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=1, search="full", refit="combine")
     token = CancelToken()
     try:
-        risks = list(thread_map(lambda scaling: _pilot_risks(sample, scaling, pilot, seed, n_pilot, token), candidates))
+        trial = partial(_pilot_risks, sample, pilot, seed, n_pilot, max_bytes, token)
+        risks = list(thread_map(trial, candidates))
     except BaseException:
         token.cancel()  # threads that still train end at once
         raise
-    weight = sample.weight[n_pilot : n_pilot + _MOST_VALIDATED]
-    return METHODS[simplest_of_best(risks, weight)]
+    return METHODS[simplest_of_best(risks, sample.weight[n_pilot:])]
 
 
 def _pilot_risks(
-    sample: Sample, scaling: Scaling, settings: CellSettings, seed: int, n_pilot: int, token: CancelToken
+    sample: Sample,
+    settings: CellSettings,
+    seed: int,
+    n_pilot: int,
+    max_bytes: int | None,
+    token: CancelToken,
+    scaling: Scaling,
 ) -> NDArray[np.float64]:
-    """Train on the first rows of the sample; return the risk of every one of the next."""
-    train, test = slice(0, n_pilot), slice(n_pilot, n_pilot + _MOST_VALIDATED)
-    rows = canonical_rows(scaling.apply(sample.X[train]), sample.y[train], sample.weight[train], seed)
-    cell = train_cell(CellTask(rows, cell_radius(rows)), settings, token)
-    values = cell_values(cell, scaling.apply(sample.X[test])).astype(np.float64)
-    return settings.loss.risk(sample.y[test], values)
+    """Train on the first rows of the sample; return the risk of every one of the others."""
+    X, y = scaling.apply(sample.X), sample.y
+    rows = canonical_rows(X[:n_pilot], y[:n_pilot], sample.weight[:n_pilot], seed)
+    if max_bytes is not None:
+        # Too little memory is the fit's to refuse, not the pilot's.
+        smallest = cell_bytes(n_pilot, X.shape[1], n_lams=settings.grid.n_lams).smallest
+        max_bytes = max(max_bytes // len(METHODS), smallest)
+    cell = train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes)
+    return settings.loss.risk(y[n_pilot:], cell_values(cell, X[n_pilot:]).astype(np.float64))
 
 
 def simplest_of_best(risks: list[NDArray[np.float64]], weight: NDArray[np.float64]) -> int:

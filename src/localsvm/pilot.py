@@ -24,7 +24,7 @@ _MOST_ROWS = 4000
 _VALIDATED = 4  # rows for each one that trains
 
 # A pilot of p rows solves 25 points of one split for three scalings, 75 solves; the fit solves 500 in each of n/c cells
-# of c rows. Work is quadratic in the rows, so with p^2 = n c / 64 the pilot and all around it cost about 3 % of the fit.
+# of c rows. Work is quadratic in the rows, so with p^2 = n c / 64 the pilot and all around it take 3 % of the fit.
 _WORK_SHARE = 1 / 64
 
 

@@ -22,7 +22,7 @@ def _commands() -> None:
 
 @app.command()
 def demo(
-    rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows of each data set.")] = 4000,
+    rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows of each data set.")] = 15000,
     jobs: Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.")] = None,
 ) -> None:
     """Train on bundled forest data and on the paper's toy mixture, and show what came out.

@@ -18,7 +18,10 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
   vf acc[H][V] = {};
   for (int k = 0; k < n_features; ++k)
     for (int v = 0; v < V; ++v) {
-      const vf xj = load(sample[v] + static_cast<size_t>(k) * kPad);
+      const float* at_k = sample[v] + static_cast<size_t>(k) * kPad;
+      // One or two points wait for the samples: ask for those of the next block now, one cache line at a time.
+      if (H <= 2 && v % (kPad / W) == 0) __builtin_prefetch(at_k + static_cast<size_t>(V) * W * n_features);
+      const vf xj = load(at_k);
       for (int a = 0; a < H; ++a) {
         const vf e = x[a][k] - xj;
         acc[a][v] += e * e;

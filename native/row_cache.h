@@ -3,7 +3,7 @@
 // One cache serves all solvers at work on one width; folds use the same hot rows.  A row in use is pinned and stays
 // where it is.  When a row has to go, it is that of the coordinate that could move least, of some taken at random, as
 // far as the solvers know: their next steps are the best guess at what will be needed.  Against "the one not used for
-// longest" this saves a fifth of the misses, and needs no list (docs/solver.md).
+// longest" this saves a seventh to a fifth of the misses, and needs no list (docs/solver.md).
 //
 // Every slot has a row at all times.  slot_of_[row] is its slot or -1; a slot changes its row only under the lock and
 // only while nobody has pinned it; its memory is written without the lock by the thread that reserved it, before it is

@@ -106,3 +106,14 @@ def test_another_seed_makes_other_chunks():
     X = np.arange(300, dtype=np.float32)[:, None]
     first, second = (chunks_of(X, 100, seed)[0].assign(X) for seed in (0, 1))
     assert (first != second).any()
+
+
+def test_sums_that_round_do_not_depend_on_row_order():
+    # Large numbers that cancel: in another order the mean is another one.
+    rng = np.random.default_rng(0)
+    large = rng.normal(size=(200, 1)) * 1e10
+    X = np.concatenate([large, -large, rng.normal(size=(100, 1)) * 1e-7]).astype(np.float32)
+    partition, _ = chunks_of(X, 500)
+    for _ in range(5):
+        again, _ = chunks_of(rng.permutation(X), 500)
+        np.testing.assert_array_equal(again.centers, partition.centers)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 
 namespace localsvm {
 
@@ -55,14 +56,22 @@ void RowCache::exchange(int seat, const Rooms& rooms, const int* wanted, const i
   for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], seat, rooms);
   if (n_missing > 0) {
     lock.unlock();
-    make_rows(missing, n_missing, {0, static_cast<int>(ld_)}, made);
+    try {
+      make_rows(missing, n_missing, {0, static_cast<int>(ld_)}, made);
+    } catch (...) {  // out of memory: nobody may wait for these rows
+      lock.lock();
+      failed_ = true;
+      row_ready_.notify_all();
+      throw;
+    }
     lock.lock();
     for (int c = 0; c < n_missing; ++c) slot_of(missing[c]).ready = true;
     row_ready_.notify_all();
   }
   // Another thread may be making the row; it waits for nobody until that is done.
   for (int c = 0; c < count; ++c) {
-    row_ready_.wait(lock, [&] { return slot_of(wanted[c]).ready; });
+    row_ready_.wait(lock, [&] { return slot_of(wanted[c]).ready || failed_; });
+    if (failed_) throw std::bad_alloc();
     rows[c] = slot_of(wanted[c]).row;
   }
 }

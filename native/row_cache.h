@@ -91,6 +91,7 @@ class RowCache {
 
   mutable std::mutex mutex_;
   std::condition_variable row_ready_;
+  bool failed_ = false;  // to make a row: all who ask end, too
   std::vector<int32_t> slot_of_;
   std::vector<Slot> slots_;
   std::vector<Seat> seats_;

@@ -70,13 +70,20 @@ class Traversal {
     }
   }
 
-  // Deletes centres, smallest cells first, while no cell that takes over rows becomes too large.
-  void merge(const std::atomic<bool>* cancelled) {
+  // Writes down which rows belong to which cell.
+  void collect() {
     members_.assign(centres_.size(), {});
-    for (int i = 0; i < n_; ++i) members_[block_.label(i)].push_back(i);
     label_.resize(n_);
     distance_.resize(n_);
-    for (int i = 0; i < n_; ++i) label_[i] = block_.label(i), distance_[i] = block_.nearest(i);
+    for (int i = 0; i < n_; ++i) {
+      label_[i] = block_.label(i);
+      distance_[i] = block_.nearest(i);
+      members_[label_[i]].push_back(i);
+    }
+  }
+
+  // Deletes centres, smallest cells first, while no cell that takes over rows becomes too large.
+  void merge(const std::atomic<bool>* cancelled) {
     std::vector<int> order(centres_.size());
     std::iota(order.begin(), order.end(), 0);
     for (bool changed = true; changed && !is_set(cancelled);) {
@@ -204,7 +211,8 @@ Splitting farthest_first(const float* X, int n, int n_features, const double* co
                          const std::atomic<bool>* cancelled) {
   Traversal traversal(X, n, n_features, counts, rule);
   traversal.grow(cancelled);
-  traversal.merge(cancelled);
+  traversal.collect();
+  if (!rule.by_radius) traversal.merge(cancelled);
   return traversal.result();
 }
 

@@ -144,9 +144,11 @@ def _fit_scaling(
     """Fit the scaling: min-max and none to all rows, the others to the sample."""
     method = settings.scaling
     if method == "auto":
-        size = settings.partition.largest_cell(len(X)) or len(X)
+        # Copies of a row count once, as far as that is known: a weight of 2 is a row given twice.
+        n_rows = len(sample.y) if len(X) <= _SAMPLE_ROWS else len(X)
+        size = settings.partition.largest_cell(n_rows) or n_rows
         method = choose_scaling(
-            sample, settings.cell, settings.seed, len(X), size, max_bytes=limit.n_bytes, thread_map=thread_map
+            sample, settings.cell, settings.seed, n_rows, size, max_bytes=limit.n_bytes, thread_map=thread_map
         )
     if method in ("minmax", None):
         return fit_scaling(method, X, np.ones(1))
@@ -166,11 +168,6 @@ class CellTasks(Sequence[CellTask]):
     ) -> None:
         self._rows, self._y, self._weight = rows, y, weight
         self._members, self._settings = members, settings
-        # A cell without rows, which only a user's own partition can have, predicts the heavier side of all rows.
-        self._fallback = 1.0 if math.fsum(y * weight) >= 0 else -1.0
-        self._no_rows = Rows(
-            np.zeros((0, rows.n_features), dtype=np.float32), y[:0], weight[:0], np.zeros(0, dtype=np.int64)
-        )
 
     def __len__(self) -> int:
         """Return the number of cells."""
@@ -186,11 +183,18 @@ class CellTasks(Sequence[CellTask]):
             return [self[j] for j in range(*number.indices(len(self)))]
         members = self._members.rows(number)
         if len(members) == 0:
-            return CellTask(self._no_rows, radius=0.0, number=number, fallback=self._fallback)
+            return self._empty_cell(number)
         rows = canonical_rows(self._rows.take(members), self._y[members], self._weight[members], self._settings.seed)
         factor = np.where(rows.y < 0, *self._settings.class_factor)
         rows = Rows(rows.X, rows.y, rows.weight * factor, rows.group)
         return CellTask(rows, radius=cell_radius(rows), number=number)
+
+    def _empty_cell(self, number: int) -> CellTask:
+        # Only a user's own partition has cells without rows; they predict the heavier side of all rows.
+        y, weight = self._y, self._weight
+        none = np.zeros((0, self._rows.n_features), dtype=np.float32)
+        rows = Rows(none, y[:0], weight[:0], np.zeros(0, dtype=np.int64))
+        return CellTask(rows, radius=0.0, number=number, fallback=1.0 if math.fsum(y * weight) >= 0 else -1.0)
 
 
 def _check_spread(sample: Sample, scaling: Scaling) -> None:

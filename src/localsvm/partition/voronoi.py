@@ -172,10 +172,8 @@ class _TreeBuilder:
             self.hashes[members], return_index=True, return_inverse=True, return_counts=True
         )
         X = self.rows.take(members[first])
-        # By radius size is of no account; a largest size of 0 keeps cells from being merged beyond the radius.
-        size = self.limit.size if np.isinf(self.limit.radius) else 0.0
         centers, labels, distances = _native.farthest_first(
-            X, counts.astype(np.float64), size, self.limit.radius, self.token
+            X, counts.astype(np.float64), self.limit.size, self.limit.radius, self.token
         )
         return self._sort_range(begin, end, X[centers], labels[inverse], distances[inverse])
 

@@ -14,6 +14,7 @@ namespace localsvm {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kSmallestKept = size_t{16} << 10;
 constexpr size_t kMostKept = size_t{64} << 20;
 
 struct Block {
@@ -72,7 +73,7 @@ void* take_memory(size_t& bytes) {
   const bool large = bytes >= kHugePage;
   const size_t alignment = large ? kHugePage : 64;
   bytes = bytes ? (bytes + alignment - 1) / alignment * alignment : alignment;
-  if (large)
+  if (bytes >= kSmallestKept)
     if (void* block = kept().take(bytes)) return block;
   void* block = std::aligned_alloc(alignment, bytes);
   if (!block) throw std::bad_alloc();
@@ -84,7 +85,7 @@ void* take_memory(size_t& bytes) {
 }
 
 void give_memory(void* block, size_t bytes) noexcept {
-  if (bytes < kHugePage) {
+  if (bytes < kSmallestKept) {
     std::free(block);
     return;
   }

@@ -15,17 +15,16 @@ from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.train import CancelToken, CellSettings, CellTask, cell_radius, train_cell
 from localsvm.data.content import canonical_rows
-from localsvm.data.scaling import METHODS, Scaling, fit_scaling
-from localsvm.model.predict import cell_values
+from localsvm.data.scaling import METHODS, fit_scaling
 from localsvm.partition.base import ThreadMap
+from localsvm.partition.near import nearest_rows
 
-_FEWEST_ROWS = 100  # a pilot on fewer says nothing
-_MOST_ROWS = 4000
-_VALIDATED = 4  # rows for each one that trains
-
-# A pilot of p rows solves 25 points of one split for three scalings, 75 solves; the fit solves 500 in each of n/c cells
-# of c rows. Work is quadratic in the rows, so with p^2 = n c / 64 the pilot and all around it take 3 % of the fit.
-_WORK_SHARE = 1 / 64
+# The cost of the pilot grows with these, that of the fit with the rows and the cell size: a few per cent of it.
+_FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
+_SCALED_ROWS = (4_000, 40_000)  # that are scaled in all ways: one in eight, but no less and no more
+_NEIGHBOURHOOD_ROWS = (400, 700)  # as many of those as a cell has of all rows, but no less and no more
+_NEIGHBOURHOODS = (2, 40)  # one for so many rows, but no less and no more
+_ROWS_PER_NEIGHBOURHOOD = 4_000
 
 
 @dataclass(frozen=True)
@@ -47,20 +46,22 @@ def choose_scaling(
     max_bytes: int | None = None,
     thread_map: ThreadMap = map,
 ) -> str:
-    """Return the name of the scaling whose pilot machine errs least on rows it has not seen; ties go to the simplest.
+    """Return the scaling with the least cross-validated risk in some neighbourhoods; ties go to the simplest.
 
-    A tie is a difference of less than one standard error.
+    Machines are local, so the scalings are compared where rows are near to each other, around the same rows for all:
+    on covtype a quantile scaling is as good as any for one machine on all rows, and much worse in cells. A tie is a
+    difference of less than one standard error.
 
     Parameters
     ----------
     sample : Sample
-        Rows to fit the scalings to, to train on and to validate on.
+        Rows to fit the scalings to, and to cross-validate on.
     settings : CellSettings
         Loss and kernel of the fit.
     seed : int
         Seed of the folds.
     n_rows, cell_size : int
-        Size of the fit that the pilot serves; they bound its cost.
+        Size of the fit that the pilot serves.
     max_bytes : int, optional
         Memory that the pilots of all scalings may take together.
     thread_map : callable, optional
@@ -71,60 +72,76 @@ def choose_scaling(
     str
         One of `METHODS`.
     """
-    n_pilot = min(_MOST_ROWS, int(np.sqrt(_WORK_SHARE * n_rows * min(n_rows, cell_size))))
-    if n_pilot < _FEWEST_ROWS or len(sample.y) < 2 * n_pilot:
+    if min(n_rows, len(sample.y)) < _FEWEST_ROWS:
         return METHODS[0]
-    used = slice(0, (1 + _VALIDATED) * n_pilot)
+    used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
     sample = Sample(sample.X[used], sample.y[used], sample.weight[used])
-    candidates = [fit_scaling(method, sample.X, sample.weight) for method in METHODS]
-    pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=1, search="full", refit="combine")
+    size = int(np.clip(len(sample.y) * cell_size / n_rows, *_NEIGHBOURHOOD_ROWS))
+    count = int(np.clip(n_rows // _ROWS_PER_NEIGHBOURHOOD, *_NEIGHBOURHOODS))
+    pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=2, search="full", refit="combine")
     token = CancelToken()
     try:
-        trial = partial(_pilot_risks, sample, pilot, seed, n_pilot, max_bytes, token)
-        risks = list(thread_map(trial, candidates))
+        trial = partial(_pilot_risks, sample, (count, size), pilot, seed, max_bytes, token)
+        risks = np.stack(list(thread_map(trial, METHODS)))
     except BaseException:
         token.cancel()  # threads that still train end at once
         raise
-    return METHODS[simplest_of_best(risks, sample.weight[n_pilot:])]
+    return METHODS[simplest_of_best(risks, size)]
 
 
 def _pilot_risks(
     sample: Sample,
+    places: tuple[int, int],
     settings: CellSettings,
     seed: int,
-    n_pilot: int,
     max_bytes: int | None,
     token: CancelToken,
-    scaling: Scaling,
+    method: str,
 ) -> NDArray[np.float64]:
-    """Train on the first rows of the sample; return the risk of every one of the others."""
-    X, y = scaling.apply(sample.X), sample.y
-    rows = canonical_rows(X[:n_pilot], y[:n_pilot], sample.weight[:n_pilot], seed)
+    """Return the least cross-validated risk of any grid point at each place: the rows near to one of the first rows.
+
+    That of the best point is too good, but alike for all scalings; choosing a point on some rows and judging it on
+    others would add more noise than the scalings differ by.
+    """
+    count, size = places
+    X = fit_scaling(method, sample.X, sample.weight).apply(sample.X)
     if max_bytes is not None:
         # Too little memory is the fit's to refuse, not the pilot's.
-        smallest = cell_bytes(n_pilot, X.shape[1], n_lams=settings.grid.n_lams).smallest
+        smallest = cell_bytes(size, X.shape[1], n_lams=settings.grid.n_lams, n_folds=2).smallest
         max_bytes = max(max_bytes // len(METHODS), smallest)
-    cell = train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes)
-    return settings.loss.risk(y[n_pilot:], cell_values(cell, X[n_pilot:]).astype(np.float64))
+
+    def risk(centre: NDArray[np.float32]) -> float:
+        near, _ = nearest_rows(X, centre, size)
+        rows = canonical_rows(X[near], sample.y[near], sample.weight[near], seed)
+        return train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes).risk
+
+    return np.nan_to_num([risk(centre) for centre in X[:count]])
 
 
-def simplest_of_best(risks: list[NDArray[np.float64]], weight: NDArray[np.float64]) -> int:
+def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:
     """Return the first candidate that is not worse than the best by more than one standard error.
+
+    Parameters
+    ----------
+    risks : ndarray of shape (n_candidates, n_places)
+        Risks of the candidates at the same places.
+    n_rows : int
+        Rows behind each of them.
 
     Examples
     --------
     >>> import numpy as np
     >>> from localsvm.pilot import simplest_of_best
-    >>> few, many = np.array([1.0, 0.0, 0.0, 0.0] * 50), np.array([1.0, 1.0, 0.0, 0.0] * 50)
-    >>> simplest_of_best([many, few, few], np.ones(200))
+    >>> simplest_of_best(np.array([[0.4, 0.5], [0.31, 0.4], [0.3, 0.4]]), 100)
     1
     """
-    share = weight / weight.sum()
-    best = min(risks, key=lambda risk: float(risk @ share))
-    for number, risk in enumerate(risks):
-        difference = risk - best
-        mean = float(difference @ share)
-        error = float(np.sqrt(np.square(share) @ np.square(difference - mean)))
-        if mean <= error:
+    n_places = risks.shape[1]
+    best = risks[int(risks.mean(axis=1).argmin())]
+    # Two places may agree by chance; a rate among so many rows is not known better than this, and never to one error.
+    total = n_places * n_rows
+    rate = float(np.clip(best.mean(), 4 / total, 0.5))
+    least = np.sqrt(rate * (1 - rate) / total)
+    for number, difference in enumerate(risks - best):
+        if difference.mean() <= max(least, difference.std() / np.sqrt(n_places)):
             return number
     raise AssertionError("the best is not worse than itself")

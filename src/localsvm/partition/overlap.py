@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm import _native
 from localsvm.data.rows import ScaledRows
 from localsvm.partition.base import Members, ThreadMap
+from localsvm.partition.near import nearest_rows
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 
 _OWN_SHARE = 0.5  # of the training rows of a cell, at most, are its own
@@ -48,8 +48,8 @@ def build_overlap(
     def reach(cell: int) -> tuple[NDArray[np.intp], float]:
         candidates = np.concatenate([own.rows(other) for other in neighbours[cell]] or [own.rows(cell)[:0]])
         room = cell_size - len(own.rows(cell))
-        near, radius = _nearest_rows(rows, candidates, cells.centers[[cell]], room)
-        return np.concatenate([own.rows(cell), near]), max(radius, float(cells.radii[cell]))
+        near, radius = nearest_rows(rows.take(candidates), cells.centers[cell], room)
+        return np.concatenate([own.rows(cell), candidates[near]]), max(radius, float(cells.radii[cell]))
 
     reached = list(thread_map(reach, range(len(own))))
     order = np.concatenate([members for members, _ in reached])
@@ -66,16 +66,3 @@ def _nearest_cells(centers: NDArray[np.float32]) -> list[NDArray[np.intp]]:
         squared[cell] = np.inf
         found.append(np.argsort(squared, kind="stable")[:count])
     return found
-
-
-def _nearest_rows(
-    rows: ScaledRows, candidates: NDArray[np.intp], centre: NDArray[np.float32], room: int
-) -> tuple[NDArray[np.intp], float]:
-    """Return at most `room` candidates nearest to the centre, and how far they are; equally far ones come together."""
-    if room <= 0 or len(candidates) == 0:
-        return candidates[:0], 0.0
-    _, squared = _native.nearest_centres(rows.take(candidates), centre)
-    if len(candidates) > room:
-        inside = squared < np.partition(squared, room)[room]
-        candidates, squared = candidates[inside], squared[inside]
-    return candidates, float(np.sqrt(squared.max())) if len(squared) else 0.0

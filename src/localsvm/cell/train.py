@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell
+from localsvm._native import CancelToken, Cell, nearest_centres
 from localsvm.cell.combine import combine
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
@@ -168,11 +168,10 @@ def cell_radius(rows: Rows) -> float:
 
 def median_distance(X: NDArray[np.float32]) -> float:
     """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
-    some = X[:: max(1, len(X) // 32)][:32].astype(np.float64)
-    parts = [X[begin : begin + 4096] for begin in range(0, len(X), 4096)]  # in double a large cell is too large
-    squared = np.stack([np.concatenate([np.square(part - row).sum(axis=1) for part in parts]) for row in some])
+    some = X[:: max(1, len(X) // 32)][:32]
+    squared = np.concatenate([nearest_centres(X, row[None, :])[1] for row in some])
     positive = squared[squared > 0]
-    return float(np.sqrt(np.median(positive))) if len(positive) else 1.0
+    return float(np.sqrt(np.median(positive.astype(np.float64)))) if len(positive) else 1.0
 
 
 class _CellTraining:

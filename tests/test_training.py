@@ -213,6 +213,12 @@ def test_cells_of_one_hundred_thousand_rows_are_trained_in_eight_gigabytes():
     assert plan_of([100_000] * 4, 8000 * MB, n_features=28).cells_at_once == 1
 
 
+def test_many_rows_in_small_cells_take_the_memory_of_small_cells():
+    X, y = toy_mixture(20_000, 2, random_state=0)
+    clf = LocalSVC(cell_size=200, grid=Grid(n_widths=1, n_lams=1), n_folds=1, scaling=None, max_memory="4MB")
+    assert clf.fit(X, y).n_cells_ >= 100
+
+
 @pytest.mark.parametrize("max_memory", ["100MB", "150MB"])
 def test_memory_does_not_change_the_model(max_memory):
     X, y = toy_mixture(3000, 4, random_state=1)

@@ -134,7 +134,7 @@ def _check_memory(shape: tuple[int, ...], settings: FitSettings, limit: MemoryLi
     n_rows, n_features = shape
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
-        sizes = np.array([largest, n_rows - largest])
+        sizes = np.full(-(-n_rows // largest), largest)
         plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
 
 

@@ -1,7 +1,13 @@
 """Partitions of the input space: Voronoi cells, random chunks, overlapping cells, or none."""
 
 from localsvm.partition.base import AveragingPartition, Members, Partition
-from localsvm.partition.build import PartitionPlan, build_partition, voronoi_partition
+from localsvm.partition.build import (
+    PartitionPlan,
+    build_partition,
+    chunk_partition,
+    overlap_partition,
+    voronoi_partition,
+)
 from localsvm.partition.chunks import ChunkPartition
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import VoronoiPartition
@@ -17,5 +23,7 @@ __all__ = [
     "VoronoiPartition",
     "WholePartition",
     "build_partition",
+    "chunk_partition",
+    "overlap_partition",
     "voronoi_partition",
 ]

@@ -16,8 +16,8 @@ from localsvm.data.rows import ScaledRows, row_blocks
 from localsvm.data.scaling import AffineScaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
-from localsvm.partition.chunks import build_chunks
-from localsvm.partition.overlap import build_overlap
+from localsvm.partition.chunks import ChunkPartition, build_chunks
+from localsvm.partition.overlap import OverlapPartition, build_overlap
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.partition.whole import build_whole
 
@@ -104,15 +104,78 @@ def voronoi_partition(
     >>> bool(sizes.max() <= 100), int(sizes.sum())
     (True, 1000)
     """
+    rows = _rows_of(X)
+    limit = SplitLimit(cell_size, np.inf if cell_radius is None else cell_radius)
+    return build_voronoi(rows, content_hash(rows.X, random_state), limit)[0]
+
+
+def chunk_partition(X: ArrayLike, cell_size: int = 2000, *, random_state: int = 0) -> ChunkPartition:
+    """Cut rows into random chunks of nearly equal size, at most `cell_size` rows; equal rows share a chunk.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows.
+    cell_size : int, default=2000
+        Largest number of rows in a chunk.
+    random_state : int, default=0
+        Seed; a row's chunk depends on its content, not on its place.
+
+    Returns
+    -------
+    ChunkPartition
+        Centres, radii and `assign`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.partition import chunk_partition
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> sizes = np.bincount(chunk_partition(X, cell_size=300).assign(X))
+    >>> len(sizes), bool(sizes.max() <= 300)
+    (4, True)
+    """
+    return build_chunks(_rows_of(X), cell_size, random_state)[0]
+
+
+def overlap_partition(X: ArrayLike, cell_size: int = 2000, *, random_state: int = 0) -> OverlapPartition:
+    """Cut rows into Voronoi cells of half the size, each with a ball of at most `cell_size` rows to train on.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        Rows on comparable scales.
+    cell_size : int, default=2000
+        Largest number of rows that a cell trains on.
+    random_state : int, default=0
+        Seed of the start and of subsamples.
+
+    Returns
+    -------
+    OverlapPartition
+        Centres, radii of the balls, and `assign`, which gives the cell that predicts a row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.partition import overlap_partition
+    >>> X = np.random.default_rng(0).normal(size=(1000, 2))
+    >>> bool(np.bincount(overlap_partition(X, cell_size=200).assign(X)).max() <= 100)
+    True
+    """
+    rows = _rows_of(X)
+    return build_overlap(rows, content_hash(rows.X, random_state), cell_size)[0]
+
+
+def _rows_of(X: ArrayLike) -> ScaledRows:
+    """Return a user's rows as they are, in single precision."""
     with np.errstate(over="ignore"):
         data = np.ascontiguousarray(X, dtype=np.float32)
     if data.ndim != 2 or data.size == 0:
         raise InvalidData(f"X has shape {data.shape}: rows of at least one feature are needed.")
     if not np.isfinite(data).all():
         raise InvalidData("X has values that are NaN or infinite in single precision. Drop or rescale these rows.")
-    rows = ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
-    limit = SplitLimit(cell_size, np.inf if cell_radius is None else cell_radius)
-    return build_voronoi(rows, content_hash(data, random_state), limit)[0]
+    return ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
 
 
 def _members_of(partition: Any, rows: ScaledRows) -> Members:

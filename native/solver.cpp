@@ -66,8 +66,7 @@ void BoxSolver::start(double scale, const double* bound_sums) {
     bound_f_[i] = s == 1 ? bound_sums[i] : 0;
   }
   refresh();
-  const Range range = left_out_.padded();
-  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
+  read_left_out();
 }
 
 // Products of two floats, rounded once.
@@ -86,10 +85,15 @@ void BoxSolver::rescale(double scale) {
     for (int i = 0; i < kernel_.n; ++i) base_[i] = start_[i] = loop_.beta[i];
     recompute();
     refresh();
-    const Range range = left_out_.padded();
-    std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
+    read_left_out();
+  } else {
+    loop_.set_rooms();
   }
-  loop_.set_rooms();
+}
+
+void BoxSolver::read_left_out() {
+  const Range range = left_out_.padded();
+  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
 }
 
 void BoxSolver::follow_bounds() {

@@ -72,7 +72,7 @@ class BoxSolver {
   void left_out_values(float* values);
 
  private:
-  // Coefficients and sums over rows of K that have been accounted for somewhere.
+  // Rows of K, and by how much their coefficients have moved.
   struct Moved {
     std::vector<int> rows;
     std::vector<float> coefs;
@@ -88,7 +88,8 @@ class BoxSolver {
 
   float at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
-  void follow_bounds();            // brings bound_unit_ and bound_f_ up to date
+  void read_left_out();             // left_out_r_ from base_r_
+  void follow_bounds();             // brings bound_unit_ and bound_f_ up to date
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   bool sums_are_too_large() const;
   double gap() const;

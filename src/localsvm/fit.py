@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.train import PHASES, CellSettings, CellTask, cell_radius
-from localsvm.data.content import Rows, canonical_rows, content_hash, distinct_rows
-from localsvm.data.rows import ScaledRows, row_blocks, smallest_hashes
+from localsvm.data.content import Rows, canonical_rows, distinct_rows
+from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling
 from localsvm.errors import InvalidData
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import Members, ThreadMap
+from localsvm.partition.base import Members, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
 from localsvm.training import MemoryLimit, OnProgress, plan_memory, train_cells
@@ -85,7 +85,7 @@ def fit_model(
         X, y, weight = X[present], y[present], weight[present]
     _check_memory(X.shape, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:
-        hashes = _hashes(X, settings.seed, pool.map)
+        hashes = hash_blocks(X.__getitem__, len(X), settings.seed, pool.map)
         sample = _sample(X, y, weight, hashes, settings)
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
@@ -103,17 +103,6 @@ def fit_model(
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
     seconds["total"] = time.perf_counter() - begin
     return FitResult(LocalModel(rows.n_features, scaling, partition, tuple(cells)), seconds)
-
-
-def _hashes(X: NDArray[np.floating], seed: int, thread_map: ThreadMap) -> NDArray[np.uint64]:
-    hashes = np.empty(len(X), dtype=np.uint64)
-
-    def fill(block: slice) -> None:
-        hashes[block] = content_hash(X[block], seed)
-
-    for _ in thread_map(fill, row_blocks(0, len(X))):
-        pass
-    return hashes
 
 
 def _sample(
@@ -200,8 +189,7 @@ class CellTasks(Sequence[CellTask]):
 def _check_spread(sample: Sample, scaling: Scaling) -> None:
     """Refuse rows that differ as given but are alike in single precision, once scaled."""
     X = sample.X
-    scaled = scaling.apply(X).astype(np.float64)
-    if np.sqrt(np.square(scaled - scaled.mean(axis=0)).sum(axis=1).max()) >= _SMALLEST_RADIUS:
+    if mean_ball(scaling.apply(X))[1] >= _SMALLEST_RADIUS:
         return
     spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max()) * 2
     if spread > 0:

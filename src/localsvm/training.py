@@ -82,10 +82,10 @@ class MemoryLimit:
 
 
 def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threads: int) -> CellBytes:
-    n_folds, n_lams = max(settings.n_folds, 1), settings.grid.n_lams
-    if settings.grid.lams is not None:
-        n_lams = len(settings.grid.lams)
-    return cell_bytes(n_samples, n_features, n_lams=n_lams, n_folds=n_folds, n_threads=n_threads)
+    grid = settings.grid
+    n_lams = grid.n_lams if grid.lams is None else len(grid.lams)
+    # What train_cell counts by.
+    return cell_bytes(n_samples, n_features, n_lams=n_lams, n_folds=settings.folds_made, n_threads=n_threads)
 
 
 def _amount(n_bytes: float) -> str:

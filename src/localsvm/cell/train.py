@@ -20,6 +20,7 @@ from localsvm.cell.memory import cell_bytes
 from localsvm.cell.path import STATUS, Cancelled, FoldPath, Map, solve_fold
 from localsvm.cell.select import Choice, combined_risk, select
 from localsvm.data.content import Rows
+from localsvm.data.rows import mean_ball
 from localsvm.losses import Hinge, Loss
 
 PHASES = ("kernel", "solver", "validation", "selection")
@@ -46,9 +47,14 @@ class CellSettings:
     kernel: str = "gauss"
     grid: Grid = field(default_factory=Grid)
     n_folds: int = 5
-    """Folds of the cross-validation; 1 is a single split into training and validation samples."""
+    """Folds that validate; 1 is a single split into training and validation samples."""
     refit: str = "combine"
     search: str = "full"
+
+    @property
+    def folds_made(self) -> int:
+        """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
+        return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT
 
 
 @dataclass(frozen=True)
@@ -153,16 +159,13 @@ def train_cell(
         return _constant_cell(task, settings.kernel, task.fallback)
     if np.ptp(task.rows.y) == 0:
         return _constant_cell(task, settings.kernel, float(task.rows.y[0]))
-    # One fold is a single split: the first of five folds validates, and the others train.
-    single = settings.n_folds == 1
-    rows = make_folds(task.rows, _FOLDS_OF_A_SINGLE_SPLIT if single else settings.n_folds, stratify=True)
+    rows = make_folds(task.rows, settings.folds_made, stratify=True)
     return _CellTraining(task, settings, rows, token, fold_map, on_share, max_bytes, n_threads).run()
 
 
 def cell_radius(rows: Rows) -> float:
     """Return the largest distance of a sample from the mean of the distinct samples."""
-    X = rows.X.astype(np.float64)
-    radius = float(np.sqrt(np.square(X - X.mean(axis=0)).sum(axis=1).max()))
+    _, radius = mean_ball(rows.X)
     return radius if radius > 0 else 1.0
 
 

@@ -43,6 +43,13 @@ def row_blocks(begin: int, end: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
         yield slice(start, min(start + size, end))
 
 
+def mean_ball(X: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
+    """Return the mean of the rows, and the largest distance of a row from it."""
+    wide = X.astype(np.float64)
+    centre = wide.mean(axis=0)
+    return centre, float(np.sqrt(np.square(wide - centre).sum(axis=1).max()))
+
+
 def smallest_hashes(hashes: NDArray[np.uint64], count: int) -> NDArray[np.intp]:
     """Return where the `count` smallest distinct hashes are: a random sample of distinct rows, with all their copies.
 

@@ -5,7 +5,6 @@ Enters: a `LocalModel` and rows. Leaves: one decision value per row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -15,7 +14,7 @@ from localsvm._native import evaluate
 from localsvm.cell.train import TrainedCell
 from localsvm.data.rows import ScaledRows, row_blocks
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import AveragingPartition, Members, ThreadMap
+from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
 from localsvm.partition.build import check_assignment
 
 BLOCK_ROWS = 4096
@@ -60,14 +59,13 @@ def _fill_from_own_cells(
         first, last = (int(labels[by_cell.order[i]]) for i in (members.start, members.stop - 1))
         points = rows.take(numbers)
         for cell in range(first, last + 1):
-            begin = max(by_cell.ends[cell] - by_cell.sizes[cell], members.start) - members.start
-            end = min(by_cell.ends[cell], members.stop) - members.start
+            begin, end = np.clip(by_cell.span(cell), members.start, members.stop) - members.start
             if begin < end:
                 out[numbers[begin:end]] = cell_values(model.cells[cell], points[begin:end])
 
-    _exhaust(thread_map(assign, row_blocks(group.start, group.stop)))
+    for_each(thread_map, assign, row_blocks(group.start, group.stop))
     by_cell = Members.of_labels(labels, n_cells)
-    _exhaust(thread_map(evaluate_range, row_blocks(0, len(labels), BLOCK_ROWS)))
+    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), BLOCK_ROWS))
 
 
 def _fill_averages(
@@ -86,7 +84,7 @@ def _fill_averages(
                 total[votes] += cell_values(cell, points[votes])
         out[block] = total / voters.sum(axis=1)
 
-    _exhaust(thread_map(average, row_blocks(0, len(rows), BLOCK_ROWS)))
+    for_each(thread_map, average, row_blocks(0, len(rows), BLOCK_ROWS))
 
 
 def cell_values(cell: TrainedCell, points: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -101,8 +99,3 @@ def cell_values(cell: TrainedCell, points: NDArray[np.float32]) -> NDArray[np.fl
         cell.width,
     )
     return values[:, 0]
-
-
-def _exhaust(done: Iterator[None]) -> None:
-    for _ in done:
-        pass

@@ -13,8 +13,30 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.data.content import content_hash
+from localsvm.data.rows import row_blocks
+
 ThreadMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """`map`, or one that works in threads."""
+
+
+def for_each(thread_map: ThreadMap, work: Callable[[Any], None], items: Iterable[Any]) -> None:
+    """Do the work for all items; raise what it raises."""
+    for _ in thread_map(work, items):
+        pass
+
+
+def hash_blocks(
+    take: Callable[[slice], NDArray[np.floating]], n_rows: int, seed: int, thread_map: ThreadMap
+) -> NDArray[np.uint64]:
+    """Return the content hashes of rows that are taken a block at a time."""
+    hashes = np.empty(n_rows, dtype=np.uint64)
+
+    def fill(block: slice) -> None:
+        hashes[block] = content_hash(take(block), seed)
+
+    for_each(thread_map, fill, row_blocks(0, n_rows))
+    return hashes
 
 
 @runtime_checkable
@@ -62,6 +84,10 @@ class Members:
         """Number of rows by cell."""
         return np.diff(self.ends, prepend=0)
 
+    def span(self, cell: int) -> tuple[int, int]:
+        """Return where in `order` the rows of one cell begin and end."""
+        return int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell])
+
     def rows(self, cell: int) -> NDArray[np.intp]:
         """Return the rows of one cell."""
-        return self.order[(self.ends[cell - 1] if cell else 0) : self.ends[cell]]
+        return self.order[slice(*self.span(cell))]

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.content import content_hash
-from localsvm.data.rows import ScaledRows, row_blocks
-from localsvm.partition.base import Members, ThreadMap
+from localsvm.data.rows import ScaledRows, mean_ball
+from localsvm.partition.base import Members, ThreadMap, hash_blocks
 
 
 @dataclass(frozen=True)
@@ -37,17 +37,11 @@ def build_chunks(
     rows: ScaledRows, cell_size: int, seed: int, thread_map: ThreadMap = map
 ) -> tuple[ChunkPartition, Members]:
     """Cut the rows into chunks of nearly equal size; equal rows share a chunk."""
-    hashes = np.empty(len(rows), dtype=np.uint64)
-
-    def fill(block: slice) -> None:
-        hashes[block] = content_hash(rows.take(block), seed)
-
-    for _ in thread_map(fill, row_blocks(0, len(rows))):
-        pass
+    hashes = hash_blocks(rows.take, len(rows), seed, thread_map)
     last_hashes = _equal_ranges(hashes, cell_size)
     members = Members.of_labels(_chunk_of(hashes, last_hashes), len(last_hashes))
-    chunks = list(thread_map(lambda j: _ball(rows.take(_by_hash(members.rows(j), hashes))), range(len(members))))
-    centers = np.stack([centre for centre, _ in chunks])
+    chunks = list(thread_map(lambda j: mean_ball(rows.take(_by_hash(members.rows(j), hashes))), range(len(members))))
+    centers = np.stack([centre.astype(np.float32) for centre, _ in chunks])
     return ChunkPartition(centers, np.array([radius for _, radius in chunks]), last_hashes, seed), members
 
 
@@ -77,8 +71,3 @@ def _equal_ranges(hashes: NDArray[np.uint64], cell_size: int) -> NDArray[np.uint
         if ((sizes <= cell_size) | (contents == 1)).all():
             return distinct[last]
         n_chunks += max(1, n_chunks // 50)
-
-
-def _ball(X: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
-    centre = X.mean(axis=0, dtype=np.float64)
-    return centre.astype(np.float32), float(np.sqrt(np.square(X - centre).sum(axis=1).max()))

@@ -10,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 
@@ -17,6 +18,7 @@
 #include "cell.h"
 #include "evaluate.h"
 #include "ops.h"
+#include "paths.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -59,6 +61,7 @@ int add_problem(Cell& cell, Vector target, Vector lo, Vector hi, float clip) {
 
 void set_width(Cell& cell, float width, const CancelToken* token) {
   require(width > 0, "the width must be positive");
+  require(!cell.is_part(), "a part has the width of its cell");
   nb::gil_scoped_release unlocked;
   cell.set_width(width, flag_of(token));
 }
@@ -86,6 +89,55 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
                         to_numpy(std::move(result.values), {n_lambdas, n_left_out}),
                         to_numpy(std::move(result.gap), {n_lambdas}), to_numpy(std::move(result.status), {n_lambdas}),
                         to_numpy(std::move(result.steps), {n_lambdas}));
+}
+
+std::unique_ptr<Cell> part_of(const Cell& whole, const std::vector<int>& rows, const CancelToken* token) {
+  require(!whole.is_part(), "a part has no parts");
+  require(!rows.empty(), "a part needs at least one row");
+  for (size_t i = 0; i < rows.size(); ++i)
+    require(rows[i] >= 0 && rows[i] < whole.n() && (i == 0 || rows[i] > rows[i - 1]),
+            "rows of a part must ascend within the cell");
+  nb::gil_scoped_release unlocked;
+  return std::make_unique<Cell>(whole, rows, flag_of(token));
+}
+
+// Paths of problem `problems`[j] of `cells`[j], with lambdas[j] (row j, `n_lambdas`[j] of them) and total_weights[j] by fold.
+nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& problems, const std::vector<int>& folds,
+                     DoubleMatrix lambdas, const std::vector<int>& n_lambdas, DoubleMatrix total_weights,
+                     double tolerance, int64_t max_steps, int8_t skipped, int n_threads, const CancelToken* token) {
+  const size_t n_jobs = cells.size(), n_folds = folds.size();
+  require(problems.size() == n_jobs && n_lambdas.size() == n_jobs && lambdas.shape(0) == n_jobs &&
+              total_weights.shape(0) == n_jobs && total_weights.shape(1) == n_folds,
+          "one problem, one row of lambdas and one of weights per cell are needed");
+  require(tolerance > 0 && max_steps >= 0 && n_threads >= 1, "tolerance and threads must be positive");
+  std::vector<PathJob> jobs(n_jobs);
+  std::set<const Cell*> parts;
+  for (size_t j = 0; j < n_jobs; ++j) {
+    require(cells[j] != nullptr, "a cell is missing");
+    const Cell& cell = *cells[j];
+    require(problems[j] >= 0 && problems[j] < cell.n_problems(), "no such problem");
+    require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
+    require(cell.is_part() || problems[j] < cell.n_prepared(), "set a width after the problem was added");
+    require(n_lambdas[j] >= 0 && n_lambdas[j] <= static_cast<int>(lambdas.shape(1)), "too many lambdas");
+    for (const int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
+    if (cell.is_part()) require(parts.insert(&cell).second, "a part can be in one job only");
+    const double* row = lambdas.data() + j * lambdas.shape(1);
+    for (int q = 0; q < n_lambdas[j]; ++q)
+      require(row[q] > 0 && (q == 0 || row[q] <= row[q - 1]), "lambdas must be positive and descend");
+    const double* weights = total_weights.data() + j * n_folds;
+    for (size_t f = 0; f < n_folds; ++f) require(weights[f] > 0, "weights must be positive");
+    jobs[j] = {cells[j], problems[j], {row, row + n_lambdas[j]}, {weights, weights + n_folds}};
+  }
+  PathsResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = solve_paths(jobs, folds, {tolerance, max_steps, flag_of(token)}, n_threads, skipped);
+  }
+  const size_t L = result.n_lambdas, N = result.n_columns;
+  return nb::make_tuple(to_numpy(std::move(result.beta), {n_folds, L, N}), to_numpy(std::move(result.values), {L, N}),
+                        to_numpy(std::move(result.gap), {n_jobs, n_folds, L}),
+                        to_numpy(std::move(result.status), {n_jobs, n_folds, L}),
+                        to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
 }
 
 // All rows of a symmetric matrix that a cell copies row by row.
@@ -168,11 +220,18 @@ NB_MODULE(_native, m) {
       .def("set_width", &set_width, "width"_a, "token"_a.none() = nb::none())
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
+      .def("part", &part_of, "rows"_a, "token"_a.none() = nb::none(), nb::keep_alive<0, 1>())
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
-      .def("kernel_matrix", [](const Cell& cell) { return square(cell, &Cell::copy_kernel); })
+      .def("kernel_matrix",
+           [](const Cell& cell) {
+             require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
+             return square(cell, &Cell::copy_kernel);
+           })
       .def_prop_ro("storage", &storage_name)
       .def_prop_ro("row_counts", &row_counts);
 
+  m.def("solve_paths", &solve_many, "cells"_a, "problems"_a, "folds"_a, "lambdas"_a, "n_lambdas"_a, "total_weights"_a,
+        "tolerance"_a, "max_steps"_a, "skipped"_a, "n_threads"_a = 1, "token"_a.none() = nb::none());
   m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "squared_distances"_a);
   m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);
   m.def("simd_level", [] { return std::string(simd_level()); });

@@ -86,6 +86,37 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
   if (full) samples_ = Samples();
 }
 
+namespace {
+
+// Where the folds of a part end: after as many of its rows as lie before the ends of the whole's.
+std::vector<int> ends_within(const std::vector<int>& rows, const std::vector<int>& fold_ends) {
+  std::vector<int> ends;
+  for (const int end : fold_ends)
+    ends.push_back(static_cast<int>(std::lower_bound(rows.begin(), rows.end(), end) - rows.begin()));
+  return ends;
+}
+
+}  // namespace
+
+Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled)
+    : n_(static_cast<int>(rows.size())),
+      ld_(padded(rows.size())),
+      fold_ends_(ends_within(rows, whole.fold_ends_)),
+      kernel_(whole.kernel_),
+      plan_(Storage::kernel),
+      n_threads_(1),
+      whole_(&whole),
+      rows_of_whole_(std::move(rows)),
+      neighbour_distances_(static_cast<size_t>(n_) * kNeighbours),
+      neighbour_kernel_(static_cast<size_t>(n_) * kNeighbours),
+      neighbours_(static_cast<size_t>(n_) * kNeighbours) {
+  Aligned<float> distances(ld_);
+  for (int i = 0; i < n_ && !is_set(cancelled); ++i) {
+    copy_distances(i, distances.data());
+    find_neighbours(i, distances.data());
+  }
+}
+
 void Cell::find_neighbours(int i, const float* distances) {
   const size_t near = static_cast<size_t>(i) * kNeighbours;
   ops().neighbours(distances, n_, i, neighbours_.data() + near);
@@ -106,8 +137,14 @@ int Cell::add_problem(const float* target, const float* lo_unit, const float* hi
   return n_problems() - 1;
 }
 
+void Cell::release_kernel() {
+  K_ = Aligned<float>();
+  n_prepared_ = 0;
+}
+
 void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
   width_ = width;
+  if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialised{});
   n_prepared_ = n_problems();
   ops().kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
   if (cache_) cache_->set_width(width);
@@ -131,6 +168,12 @@ void Cell::make_kernel_rows(Range rows, float* const* out) const {
       ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
     return;
   }
+  if (whole_) {
+    Aligned<float> row(whole_->ld_, Uninitialised{});
+    for (int r = 0; r < rows.size(); ++r)
+      copy_columns(whole_->kernel_row(rows_of_whole_[rows.begin + r], row.data()), out[r]);
+    return;
+  }
   int index[kBlock];
   std::iota(index, index + rows.size(), rows.begin);
   samples_.kernel_rows(kernel_, width_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
@@ -143,15 +186,39 @@ void Cell::sum_bounds(int i, const float* row) {
           ops().dot(row, problem.at_bound.data(), fold_range(fold));
 }
 
+void Cell::copy_columns(const float* row_of_whole, float* out) const {
+  for (int c = 0; c < n_; ++c) out[c] = row_of_whole[rows_of_whole_[c]];
+  std::fill(out + n_, out + ld_, 0.0f);
+}
+
+const float* Cell::kernel_row(int i, float* scratch) const {
+  if (plan_.storage != Storage::rows) return K_.data() + ld_ * i;
+  copy_kernel(i, scratch);
+  return scratch;
+}
+
 void Cell::copy_distances(int i, float* out) const {
   if (plan_.storage == Storage::full)
     std::copy_n(distances_.data() + ld_ * i, ld_, out);
+  else if (whole_)
+    copy_distances_of_whole(i, out);
   else
     samples_.distances(&i, 1, {0, static_cast<int>(ld_)}, &out);
 }
 
+void Cell::copy_distances_of_whole(int i, float* out) const {
+  const int row = rows_of_whole_[i];
+  if (whole_->plan_.storage == Storage::full) return copy_columns(whole_->distances_.data() + whole_->ld_ * row, out);
+  Aligned<float> made(whole_->ld_, Uninitialised{});
+  whole_->copy_distances(row, made.data());
+  copy_columns(made.data(), out);
+}
+
 void Cell::copy_kernel(int i, float* out) const {
-  if (plan_.storage == Storage::rows)
+  if (whole_) {
+    Aligned<float> row(whole_->ld_, Uninitialised{});
+    copy_columns(whole_->kernel_row(rows_of_whole_[i], row.data()), out);
+  } else if (plan_.storage == Storage::rows)
     samples_.kernel_rows(kernel_, width_, &i, 1, {0, static_cast<int>(ld_)}, &out);
   else
     std::copy_n(K_.data() + ld_ * i, ld_, out);

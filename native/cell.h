@@ -8,6 +8,9 @@
 //   full     2 n^2   distances, made once, and K
 //   kernel   n^2     K; distances are made again for every width
 //   rows     c n     c rows of K in a cache; the others are made when they are needed
+//
+// A part of a cell is a cell of some of its rows: one problem of a multi-class cell, whose distances and kernel values
+// are those of the whole and are copied, not made again.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +26,14 @@
 
 namespace localsvm {
 
-enum class Storage { full, kernel, rows };
+enum class Storage { full, kernel, rows };  // a part has the kernel only
 
 // What is stored of a cell of n rows.
 struct StoragePlan {
   // The first of full, kernel, rows that fits into `max_bytes`.  For rows, room for what `n_threads` solvers have in use
   // at once is needed: std::invalid_argument when not even that is there.
   StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
+  explicit StoragePlan(Storage chosen) : storage(chosen) {}
   Storage storage;
   int n_rows = 0;  // of the cache
 };
@@ -50,10 +54,20 @@ class Cell {
   Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
        int n_threads, const std::atomic<bool>* cancelled);
 
+  // A part: `rows` of `whole`, ascending, which must outlive it.  It follows the width of the whole with `follow_width`.
+  Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled);
+
   // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
 
   void set_width(float width, const std::atomic<bool>* cancelled);
+
+  // Of a part: takes the kernel values over from the whole, and lets go of them.
+  void follow_width(const std::atomic<bool>* cancelled) { set_width(whole_->width_, cancelled); }
+  void release_kernel();
+  bool has_width() const { return width_ > 0; }
+  bool is_part() const { return whole_ != nullptr; }
+  const Cell* whole() const { return whole_; }
 
   // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
@@ -80,6 +94,9 @@ class Cell {
 
   void find_neighbours(int i, const float* distances);
   void make_kernel_rows(Range rows, float* const* out) const;
+  void copy_columns(const float* row_of_whole, float* out) const;
+  void copy_distances_of_whole(int i, float* out) const;
+  const float* kernel_row(int i, float* scratch) const;  // where it is stored, or made in `scratch`
   void sum_bounds(int i, const float* row);
 
   const int n_;
@@ -88,7 +105,9 @@ class Cell {
   const Kernel kernel_;
   const StoragePlan plan_;
   const int n_threads_;
-  float width_ = 1;
+  const Cell* const whole_ = nullptr;
+  const std::vector<int> rows_of_whole_;
+  float width_ = 0;  // none yet
   int n_prepared_ = 0;
   Samples samples_;
   Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;

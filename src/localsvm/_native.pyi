@@ -53,9 +53,30 @@ class Cell:
         NDArray[np.int8],
         NDArray[np.int64],
     ]: ...
+    def part(self, rows: Sequence[int], token: CancelToken | None = None) -> Cell: ...
     def distances(self) -> NDArray[np.float32]: ...
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 
+def solve_paths(
+    cells: Sequence[Cell],
+    problems: Sequence[int],
+    folds: Sequence[int],
+    lambdas: NDArray[np.float64],
+    n_lambdas: Sequence[int],
+    total_weights: NDArray[np.float64],
+    tolerance: float,
+    max_steps: int,
+    skipped: int,
+    n_threads: int = 1,
+    token: CancelToken | None = None,
+) -> tuple[
+    NDArray[np.float32],
+    NDArray[np.float32],
+    NDArray[np.float64],
+    NDArray[np.int8],
+    NDArray[np.int64],
+    float,
+]: ...
 def kernel_values(kernel: str, width: float, squared_distances: NDArray[np.float32]) -> NDArray[np.float32]: ...
 def evaluate(
     points: NDArray[np.float32],

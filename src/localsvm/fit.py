@@ -11,7 +11,8 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import overload
 
 import numpy as np
@@ -44,14 +45,20 @@ class FitSettings:
     seed: int
     n_threads: int
     partition: PartitionPlan = field(default_factory=PartitionPlan)
-    class_factor: tuple[float, float] = (1.0, 1.0)
-    """Factors on the weights of samples with a negative and with a positive target.
+    class_factor: tuple[float, ...] = ()
+    """Factors on the weights of samples by class, in the order of the targets that stand for them; none are ones.
 
     They are applied when equal samples have been merged: three times a weight w is 3 w exactly, but
     w f + w f + w f need not be 3 w f.
     """
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
+
+    def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
+        if not self.class_factor:
+            return np.ones(len(y))
+        return np.asarray(self.class_factor)[np.maximum(y, 0).astype(np.intp)]
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def fit_model(
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
     seconds["total"] = time.perf_counter() - begin
-    return FitResult(LocalModel(rows.n_features, scaling, partition, tuple(cells)), seconds)
+    return FitResult(LocalModel(rows.n_features, scaling, partition, settings.cell.reduction, tuple(cells)), seconds)
 
 
 def _sample(
@@ -115,7 +122,7 @@ def _sample(
     """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
     drawn = smallest_hashes(hashes, _SAMPLE_ROWS)
     X, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
-    return Sample(X, y, weight * np.where(y < 0, *settings.class_factor))
+    return Sample(X, y, weight * settings.factors(y))
 
 
 def _check_memory(shape: tuple[int, ...], settings: FitSettings, limit: MemoryLimit) -> None:
@@ -174,16 +181,21 @@ class CellTasks(Sequence[CellTask]):
         if len(members) == 0:
             return self._empty_cell(number)
         rows = canonical_rows(self._rows.take(members), self._y[members], self._weight[members], self._settings.seed)
-        factor = np.where(rows.y < 0, *self._settings.class_factor)
-        rows = Rows(rows.X, rows.y, rows.weight * factor, rows.group)
+        rows = replace(rows, weight=rows.weight * self._settings.factors(rows.y))
         return CellTask(rows, radius=cell_radius(rows), number=number)
 
     def _empty_cell(self, number: int) -> CellTask:
-        # Only a user's own partition has cells without rows; they predict the heavier side of all rows.
-        y, weight = self._y, self._weight
+        # Only a user's own partition has cells without rows; they predict what is best for all rows.
         none = np.zeros((0, self._rows.n_features), dtype=np.float32)
-        rows = Rows(none, y[:0], weight[:0], np.zeros(0, dtype=np.int64))
-        return CellTask(rows, radius=0.0, number=number, fallback=1.0 if math.fsum(y * weight) >= 0 else -1.0)
+        rows = Rows(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
+        return CellTask(rows, radius=0.0, number=number, fallback=self._best_constants)
+
+    @cached_property
+    def _best_constants(self) -> NDArray[np.float64]:
+        # In the order of the targets: sums round alike for any order of the rows.
+        order = np.lexsort((self._weight, *self._y.reshape(len(self._y), -1).T))
+        y, weight = self._y[order], self._weight[order]
+        return self._settings.cell.reduction.constants(y, weight * self._settings.factors(y))
 
 
 def _check_spread(sample: Sample, scaling: Scaling) -> None:

@@ -1,7 +1,7 @@
-"""Losses: the box of the dual, the clipping bound, and the risk that cross-validation compares.
+"""Losses: the dual that the native solver needs, and the risk that cross-validation compares.
 
-Enters: targets and weights of a cell. Leaves: a `DualProblem`, what the native solver needs to know (Sec. 2).
-A loss whose dual is a box needs nothing else; see CONTRIBUTING for how to add one.
+Enters: targets and weights of a cell. Leaves: a `BoxDual` where the dual is a box (hinge, pinball), and the values of
+the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. See CONTRIBUTING for how to add one.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class DualProblem:
+class BoxDual:
     """Maximise t'beta - beta'K beta/2 over lo <= beta <= hi, boxes given at scale 1/(2 lam W) = 1."""
 
     target: NDArray[np.float32]
     lo: NDArray[np.float32]
     hi: NDArray[np.float32]
-    clip: float
 
 
 class Loss(Protocol):
@@ -33,17 +32,47 @@ class Loss(Protocol):
         """Name in messages and files."""
         ...
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> DualProblem:
-        """Return the box-constrained dual."""
+    def clip(self, y: FloatArray) -> float:
+        """Return where functions are clipped: beyond the largest target they only get worse (Sec. 2)."""
         ...
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the clipped training loss of every sample."""
+        """Return the training loss of every sample, of a clipped function."""
         ...
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return the loss that selects width and lam."""
         ...
+
+
+class BoxLoss(Loss, Protocol):
+    """A loss whose dual is a box."""
+
+    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
+        """Return the box-constrained dual."""
+        ...
+
+
+class RegressionLoss(Loss, Protocol):
+    """A loss on real targets."""
+
+    @property
+    def degree(self) -> int:
+        """The loss of k times the targets is k**degree times the loss."""
+        ...
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the constant of least loss."""
+        ...
+
+
+def _largest(y: FloatArray) -> float:
+    return float(np.abs(y).max())
+
+
+def _wrong_sign(y: FloatArray, f: FloatArray) -> FloatArray:
+    """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
+    return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -52,16 +81,126 @@ class Hinge:
 
     name: str = "hinge"
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> DualProblem:
+    def clip(self, y: FloatArray) -> float:
+        """Return 1."""
+        return 1.0
+
+    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
         """Return the dual: y beta between 0 and the weight."""
         signed = (y * weight).astype(np.float32)
         zero = np.zeros_like(signed)
-        return DualProblem(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero), 1.0)
+        return BoxDual(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero))
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the hinge loss of the clipped decision values."""
-        return np.maximum(0.0, 1.0 - y * np.clip(f, -1.0, 1.0))
+        """Return the hinge loss."""
+        return np.maximum(0.0, 1.0 - y * f)
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
-        return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)
+        """Return 1 where the sign is wrong."""
+        return _wrong_sign(y, f)
+
+
+@dataclass(frozen=True)
+class Squared:
+    """Squared loss (y - f)^2, whose minimiser is the conditional mean."""
+
+    name: str = "squared"
+    degree: int = 2
+
+    def clip(self, y: FloatArray) -> float:
+        """Return the largest target."""
+        return _largest(y)
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weighted mean."""
+        return float(y @ weight / weight.sum())
+
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the squared error."""
+        return np.square(y - f)
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the squared error."""
+        return self.value(y, f)
+
+
+@dataclass(frozen=True)
+class SquaredMargin(Squared):
+    """Squared loss on y = -1, +1; selection by classification error."""
+
+    name: str = "squared margin"
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return 1 where the sign is wrong."""
+        return _wrong_sign(y, f)
+
+
+@dataclass(frozen=True)
+class Pinball:
+    """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimiser is the tau-quantile."""
+
+    tau: float
+    name: str = "pinball"
+    degree: int = 1
+
+    def clip(self, y: FloatArray) -> float:
+        """Return the largest target."""
+        return _largest(y)
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weighted quantile; between two samples, their mean."""
+        order = np.argsort(y, kind="stable")
+        below = np.cumsum(weight[order])
+        wanted = self.tau * below[-1]
+        slack = 1e-12 * below[-1]
+        lower = int(np.searchsorted(below, wanted - slack))
+        upper = int(np.searchsorted(below, wanted + slack))
+        ends = y[order[[lower, min(upper, len(y) - 1)]]]
+        return float(ends.mean())
+
+    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
+        """Return the dual: beta between (tau - 1) and tau times the weight."""
+        return BoxDual(
+            y.astype(np.float32),
+            ((self.tau - 1.0) * weight).astype(np.float32),
+            (self.tau * weight).astype(np.float32),
+        )
+
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the pinball loss."""
+        return np.maximum(self.tau * (y - f), (self.tau - 1.0) * (y - f))
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the pinball loss."""
+        return self.value(y, f)
+
+
+@dataclass(frozen=True)
+class Expectile:
+    """Asymmetric squares: tau (y - f)^2 above the function, (1 - tau) (y - f)^2 below it."""
+
+    tau: float
+    name: str = "expectile"
+    degree: int = 2
+
+    def clip(self, y: FloatArray) -> float:
+        """Return the largest target."""
+        return _largest(y)
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weighted expectile, the fixed point of a weighted mean."""
+        constant = float(y @ weight / weight.sum())
+        for _ in range(100):
+            asymmetric = weight * np.where(y >= constant, self.tau, 1.0 - self.tau)
+            last, constant = constant, float(y @ asymmetric / asymmetric.sum())
+            if constant == last:
+                break
+        return constant
+
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the asymmetric squared error."""
+        return np.where(y >= f, self.tau, 1.0 - self.tau) * np.square(y - f)
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the asymmetric squared error."""
+        return self.value(y, f)

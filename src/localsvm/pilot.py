@@ -107,7 +107,15 @@ def _pilot_risks(
     X = fit_scaling(method, sample.X, sample.weight).apply(sample.X)
     if max_bytes is not None:
         # Too little memory is the fit's to refuse, not the pilot's.
-        smallest = cell_bytes(size, X.shape[1], n_lams=settings.grid.n_lams, n_folds=2).smallest
+        columns = size * settings.reduction.columns_per_row
+        smallest = cell_bytes(
+            size,
+            X.shape[1],
+            n_lams=settings.grid.n_lams,
+            n_folds=2,
+            n_columns=columns,
+            has_parts=settings.reduction.has_parts,
+        ).smallest
         max_bytes = max(max_bytes // len(METHODS), smallest)
 
     def risk(centre: NDArray[np.float32]) -> float:

@@ -52,7 +52,7 @@ def plan_memory(
     if limit.n_bytes is None:
         return MemoryPlan(n_threads, n_threads)
     largest = int(sizes.max())
-    model = 4 * int(sizes.sum()) * (n_features + 1)
+    model = 4 * int(sizes.sum()) * (n_features + settings.reduction.columns_per_row)
     kept = _KEPT_BYTES if 4 * largest**2 >= _LARGE_BLOCK else 0
     room = limit.n_bytes - model - kept
     for cells_at_once in range(min(n_threads, len(sizes)), 0, -1):
@@ -85,7 +85,15 @@ def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threa
     grid = settings.grid
     n_lams = grid.n_lams if grid.lams is None else len(grid.lams)
     # What train_cell counts by.
-    return cell_bytes(n_samples, n_features, n_lams=n_lams, n_folds=settings.folds_made, n_threads=n_threads)
+    return cell_bytes(
+        n_samples,
+        n_features,
+        n_lams=n_lams,
+        n_folds=settings.folds_made,
+        n_threads=n_threads,
+        n_columns=n_samples * settings.reduction.columns_per_row,
+        has_parts=settings.reduction.has_parts,
+    )
 
 
 def _amount(n_bytes: float) -> str:
@@ -126,7 +134,7 @@ def train_cells(
     """Train all cells; when one fails or Ctrl-C comes, stop them all."""
     crew = _Crew(tasks, sizes, settings, plan)
     watch = _Watch(sizes, crew)
-    with ThreadPoolExecutor(plan.n_threads) as crew.folds, ThreadPoolExecutor(plan.cells_at_once) as workers:
+    with ThreadPoolExecutor(plan.cells_at_once) as workers:
         try:
             for _ in range(plan.cells_at_once):
                 workers.submit(crew.work)
@@ -151,7 +159,6 @@ class _Crew:
         self.token = CancelToken()
         self.finished: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         self.shares: dict[int, float] = {}
-        self.folds: ThreadPoolExecutor
         self._trained: list[TrainedCell | None] = [None] * len(tasks)
         self._waiting = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
         self._lock = threading.Lock()
@@ -165,7 +172,6 @@ class _Crew:
                     self.tasks[number],
                     self.settings,
                     self.token,
-                    fold_map=self.folds.map if alone else map,
                     on_share=self._share_setter(number),
                     max_bytes=self.plan.bytes_per_cell,
                     n_threads=self.plan.n_threads if alone else 1,

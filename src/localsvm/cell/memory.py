@@ -55,7 +55,8 @@ def cell_bytes(
     n_lams: int = 10,
     n_folds: int = 5,
     n_threads: int = 1,
-    n_problems: int = 1,
+    n_columns: int | None = None,
+    has_parts: bool = False,
 ) -> CellBytes:
     """Return the bytes that `train_cell` takes beyond the task that it is given.
 
@@ -67,8 +68,10 @@ def cell_bytes(
         Coefficients of one width are held for all lams and folds.
     n_threads : int
         Threads that solve folds of the cell at once.
-    n_problems : int
-        Learning problems on the same samples.
+    n_columns : int, optional
+        Samples of all problems together; by default there is one problem, on all samples.
+    has_parts : bool
+        Whether there are problems on some of the samples only.
 
     Examples
     --------
@@ -86,13 +89,16 @@ def cell_bytes(
     pinned = min(n, _MOST_PINNED * n_threads) * row
 
     in_fold_order = 4 * n * d + 16 * n
-    coefficients = 4 * n * n_lams * n_folds * 2 + 4 * n * n_folds
+    columns = n if n_columns is None else n_columns
+    coefficients = 4 * columns * n_lams * n_folds * 2 + 4 * columns * n_folds
     # Of a solver: seven arrays of the steps, three more and four in double, which count twice; moved rows and their
     # coefficients.
     solvers = n_threads * (7 * (row + 8192) + (3 + 2 * 4) * row + 16 * n)
-    problems = n_problems * (4 * row + 8 * n * n_folds)
+    problems = columns * (16 + 8 * n_folds) + 64 * _PAD
+    # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
+    parts = columns * _NEIGHBOURS * 12 + n_threads * n * row if has_parts else 0
     pages = _HUGE_PAGE * (4 + 2 * n_threads) if n * row >= _HUGE_PAGE else 0
-    around = in_fold_order + coefficients + solvers + problems + pages
+    around = in_fold_order + coefficients + solvers + problems + parts + pages
     native = samples + neighbours
     return CellBytes(
         full=around + native + 2 * n * row,

@@ -1,47 +1,73 @@
-"""Lambda paths of one width (Alg. 1, lines 6-10): all folds, risks from the shared kernel matrix.
+"""Lambda paths of one width (Alg. 1, lines 6-10): all problems and folds, risks from the shared kernel matrix.
 
-Enters: a native cell whose width is set. Leaves: coefficients, validation risks and certificates by fold and lam.
+Enters: a native cell and the problems on it. Leaves: coefficients, validation risks and certificates by problem, fold
+and lam.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell
-from localsvm.cell.folds import FoldedRows
-from localsvm.losses import Loss
+from localsvm._native import CancelToken, Cell, solve_paths
+from localsvm.cell.columns import Columns
+from localsvm.losses import BoxLoss
+from localsvm.reduction import Problem
 
 STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
 """How a solve can end: at the tolerance, out of steps, at the end of single precision, stopped from outside; or not
 even begin, when racing left it out."""
 
+SKIPPED = STATUS.index("skipped")
+
 TOLERANCE = 1e-3
 """Clipped duality gap in risk units at which a solve stops."""
 
-Map = Callable[[Callable[[int], "FoldPath"], Iterable[int]], Iterable["FoldPath"]]
-
 
 @dataclass(frozen=True)
-class FoldPath:
-    """One fold left out: a row per lam."""
+class WidthPaths:
+    """The paths of all problems at one width; see `Columns`."""
 
     beta: NDArray[np.float32]
-    risk: NDArray[np.float64]
-    loss: NDArray[np.float64]
+    """Coefficients (fold, lam, column)."""
+    values: NDArray[np.float32]
+    """Out-of-fold values (lam, column)."""
     gap: NDArray[np.float64]
+    """By problem, fold and lam, as the next two."""
     status: NDArray[np.int8]
     steps: NDArray[np.int64]
-    seconds_solver: float = 0.0
-    seconds_validation: float = 0.0
+    seconds: float
+    """In the solver, summed over threads."""
 
 
 class Cancelled(Exception):
     """Raised inside a worker when the fit was stopped from outside."""
+
+
+@dataclass(frozen=True)
+class PathPlan:
+    """Which paths to solve."""
+
+    folds: Sequence[int]
+    """Folds to leave out; -1 leaves nothing out."""
+    lams: NDArray[np.float64]
+    """Descending, by problem."""
+    n_lams: Sequence[int]
+    """How many of them, by problem."""
+    total_weight: NDArray[np.float64]
+    """Of the training samples, by problem and fold."""
+
+
+class PathSolver(Protocol):
+    """Solves the paths of all problems of a cell at the width it has."""
+
+    def solve(self, plan: PathPlan) -> WidthPaths:
+        """Solve what the plan asks for."""
+        ...
 
 
 def max_steps(n_samples: int) -> int:
@@ -49,34 +75,61 @@ def max_steps(n_samples: int) -> int:
     return max(1_000_000, 2_000 * n_samples)
 
 
-def solve_fold(
-    cell: Cell,
-    rows: FoldedRows,
-    loss: Loss,
-    fold: int,
-    lams: NDArray[np.float64],
-    token: CancelToken | None,
-) -> FoldPath:
-    """Solve the path without `fold` (-1: on all rows) and validate it on `fold`."""
-    validation = rows.fold(fold) if fold >= 0 else slice(0, 0)
-    total_weight = rows.weight.sum() - rows.weight[validation].sum()
-    begin = time.perf_counter()
-    beta, values, gap, status, steps = cell.solve_path(
-        0, fold, list(lams), float(total_weight), TOLERANCE, max_steps(len(rows.y)), token
-    )
-    if (status == STATUS.index("cancelled")).any():
+class BoxPaths:
+    """Problems whose dual is a box; those on some of the rows only have a part of the cell."""
+
+    def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
+        self._n_threads, self._token = n_threads, token
+        self._max_steps = max_steps(len(columns.row))
+        self._cells, self._numbers = [], []
+        for problem in columns.problems:
+            owner = cell if problem.rows is None else cell.part(problem.rows.tolist(), token)
+            self._cells.append(owner)
+            self._numbers.append(_add_problem(owner, problem))
+
+    def solve(self, plan: PathPlan) -> WidthPaths:
+        """Solve what the plan asks for."""
+        solved = solve_paths(
+            self._cells,
+            self._numbers,
+            list(plan.folds),
+            plan.lams,
+            list(plan.n_lams),
+            plan.total_weight,
+            TOLERANCE,
+            self._max_steps,
+            SKIPPED,
+            self._n_threads,
+            self._token,
+        )
+        return uncancelled(WidthPaths(*solved), self._token)
+
+
+def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:
+    """Return paths that were solved to their end."""
+    if (paths.status == STATUS.index("cancelled")).any() or (token is not None and token.cancelled):
         raise Cancelled
-    solved = time.perf_counter()
-    y, weight = rows.y[validation], rows.weight[validation]
-    share = weight / weight.sum() if fold >= 0 else weight
-    f = values.astype(np.float64)
-    return FoldPath(
-        beta=beta,
-        risk=loss.risk(y, f) @ share,
-        loss=loss.value(y, f) @ share,
-        gap=gap,
-        status=status,
-        steps=steps,
-        seconds_solver=solved - begin,
-        seconds_validation=time.perf_counter() - solved,
-    )
+    return paths
+
+
+def _add_problem(cell: Cell, problem: Problem) -> int:
+    dual = cast(BoxLoss, problem.loss).dual(problem.y, problem.weight)
+    return cell.add_problem(dual.target, dual.lo, dual.hi, problem.clip)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Summed risks and losses of the samples left out, by problem, lam and fold."""
+
+    risk: NDArray[np.float64]
+    loss: NDArray[np.float64]
+
+
+def validate(columns: Columns, paths: WidthPaths) -> Validation:
+    """Judge out-of-fold values, clipped, by risk and by training loss."""
+    f = np.clip(paths.values.astype(np.float64), -columns.clip, columns.clip)
+    risk, loss = np.empty_like(f), np.empty_like(f)
+    for judge, where in columns.losses():
+        risk[:, where] = judge.risk(columns.y[where], f[:, where])
+        loss[:, where] = judge.value(columns.y[where], f[:, where])
+    return Validation(*(np.moveaxis(columns.by_fold(values * columns.weight), 0, 1) for values in (risk, loss)))

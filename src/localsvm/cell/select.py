@@ -1,6 +1,6 @@
-"""Selection (Alg. 1): the (width, lam) of a cell that minimises the combined validation risk.
+"""Selection (Alg. 1): the (width, lam) of every problem that minimises the combined validation risk.
 
-Enters: validation risks by width, lam and fold. Leaves: a `Choice`.
+Enters: validation risks by problem, width and lam. Leaves: a `Choice`.
 """
 
 from __future__ import annotations
@@ -16,27 +16,38 @@ EQUAL_RISK = 1e-6
 
 @dataclass(frozen=True)
 class Choice:
-    """The chosen grid point and its cross-validated risk."""
+    """The chosen grid points: indices by problem."""
 
-    width_index: int
-    lam_index: int
-    risk: float
-
-
-def combined_risk(risk: NDArray[np.float64], fold_weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Average risks (..., fold) over folds by the weight of their validation samples."""
-    return np.asarray(risk @ (fold_weight / fold_weight.sum()))
+    width: NDArray[np.intp]
+    lam: NDArray[np.intp]
 
 
 def select(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> Choice:
-    """Choose the grid point of least risk.
+    """Choose the grid point of least risk for every problem; risks are (problem, width, lam).
 
     Ties go to the lower `tie_breaker`, then to the smoother function: widths and lams descend along
     the axes, so that is the first of equal points.
     """
+    n_lams = risk.shape[2]
+    best = _best(risk.reshape(len(risk), -1), tie_breaker.reshape(len(risk), -1))
+    return Choice(best // n_lams, best % n_lams)
+
+
+def select_one_width(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64], mass: NDArray[np.float64]) -> Choice:
+    """Choose one width for all problems, which count by their `mass`, and each problem's lam for it."""
+    lam = _best(risk, tie_breaker)
+    total, ties = (
+        np.tensordot(mass / mass.sum(), np.take_along_axis(values, lam[..., None], 2)[..., 0], 1)
+        for values in (risk, tie_breaker)
+    )
+    width = np.full(len(risk), _best(total, ties))
+    return Choice(width, lam[np.arange(len(risk)), width])
+
+
+def _best(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the first of the best points along the last axis."""
     # Steps, not distances: then equality is transitive, and the best of some widths is the best of
     # all if none of the others beats it. The offset keeps fractions like 3/128 off the edges.
     step = np.floor(risk / EQUAL_RISK + 1 / np.pi)
-    tied = np.where(step == step.min(), tie_breaker, np.inf)
-    w, q = np.unravel_index(int(tied.argmin()), risk.shape)
-    return Choice(int(w), int(q), float(risk[w, q]))
+    tied = np.where(step == step.min(axis=-1, keepdims=True), tie_breaker, np.inf)
+    return np.asarray(tied.argmin(axis=-1))

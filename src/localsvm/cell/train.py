@@ -1,29 +1,36 @@
-"""Training of one cell: Algorithm 1, pure and picklable; threads, the command line and Spark all call it.
+"""Algorithm 1 for one cell, pure and picklable: every caller (threads, command line, Spark) runs `train_cell`.
 
-Enters: a `CellTask` (the samples) and `CellSettings`. Leaves: a `TrainedCell` (a function, and how it was found).
+Enters: a `CellTask` and `CellSettings`. Leaves: a `TrainedCell`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm._native import CancelToken, Cell, nearest_centres
-from localsvm.cell.combine import combine
+from localsvm.cell.columns import Columns
+from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import STATUS, Cancelled, FoldPath, Map, solve_fold
-from localsvm.cell.select import Choice, combined_risk, select
+from localsvm.cell.path import SKIPPED, BoxPaths, Cancelled, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.select import Choice, select, select_one_width
+from localsvm.cell.trained import (
+    PHASES,
+    CellFunctions,
+    Certificates,
+    OutOfFold,
+    TrainedCell,
+    count_unconverged,
+)
 from localsvm.data.content import Rows
 from localsvm.data.rows import mean_ball
-from localsvm.losses import Hinge, Loss
-
-PHASES = ("kernel", "solver", "validation", "selection")
+from localsvm.reduction import Binary, Problem, Reduction
 
 _FOLDS_OF_A_SINGLE_SPLIT = 5
 
@@ -35,15 +42,15 @@ class CellTask:
     rows: Rows
     radius: float
     number: int = 0
-    fallback: float = 1.0
-    """What the function is if there are no samples."""
+    fallback: NDArray[np.float64] | None = None
+    """What the functions are if there are no samples."""
 
 
 @dataclass(frozen=True)
 class CellSettings:
     """How to train a cell; the same for all cells of a fit."""
 
-    loss: Loss = field(default_factory=Hinge)
+    reduction: Reduction = field(default_factory=Binary)
     kernel: str = "gauss"
     grid: Grid = field(default_factory=Grid)
     n_folds: int = 5
@@ -57,76 +64,10 @@ class CellSettings:
         return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT
 
 
-@dataclass(frozen=True)
-class Certificates:
-    """How every solve ended, by width, lam and fold; `status` indexes `STATUS`, skipped points have gap NaN.
-
-    The gap is that of the clipped risk (Sec. 3): it bounds how far the clipped function is from the optimum, and may
-    be negative, when clipping alone makes a function better than the best unclipped one.
-    """
-
-    gap: NDArray[np.float64]
-    status: NDArray[np.int8]
-    steps: NDArray[np.int64]
-    refit_gap: float = np.nan
-    """Gap of the last solve with refit="retrain"."""
-    refit_status: int = STATUS.index("skipped")
-
-    @property
-    def n_unconverged(self) -> int:
-        """Number of solves that ended above the tolerance."""
-        ends = (STATUS.index("max_steps"), STATUS.index("precision"))
-        return int(np.isin(self.status, ends).sum()) + (self.refit_status in ends)
-
-
-@dataclass(frozen=True)
-class TrainedCell:
-    """A decision function as coefficients of support vectors, and the record of its selection."""
-
-    number: int
-    support_vectors: NDArray[np.float32]
-    coefficients: NDArray[np.float32]
-    constant: float
-    """Value of the function in a cell without support vectors (a cell of one class)."""
-    kernel: str
-    width: float
-    lam: float
-    radius: float
-    n_samples: int
-    total_weight: float
-    risk: float
-    widths: NDArray[np.float64]
-    lams: NDArray[np.float64]
-    risks: NDArray[np.float64]
-    """Combined validation risk by width and lam."""
-    certificates: Certificates
-    seconds: dict[str, float]
-
-    @property
-    def edge(self) -> str | None:
-        """Name the end of the grid that was chosen, if it is better than the inside by more than noise.
-
-        Noise is one standard error of the validation error. A grid of one or two values has no inside.
-        """
-        for name, values, chosen, axis in (
-            ("width", self.widths, self.width, 0),
-            ("lam", self.lams, self.lam, 1),
-        ):
-            if len(values) > 2 and chosen in (values[0], values[-1]):
-                inside = float(np.delete(self.risks, [0, -1], axis=axis).min())
-                if inside > self.risk + self._standard_error():
-                    return f"{'largest' if chosen == values[0] else 'smallest'} {name}"
-        return None
-
-    def _standard_error(self) -> float:
-        return float(np.sqrt(max(self.risk * (1 - self.risk), 0.0) / self.total_weight))
-
-
 def train_cell(
     task: CellTask,
     settings: CellSettings,
     token: CancelToken | None = None,
-    fold_map: Map = map,
     on_share: Callable[[float], None] | None = None,
     max_bytes: int | None = None,
     n_threads: int = 1,
@@ -138,29 +79,28 @@ def train_cell(
     task : CellTask
         The samples, in canonical order.
     settings : CellSettings
-        Loss, kernel, grid, folds.
+        Learning task, kernel, grid, folds.
     token : CancelToken, optional
         Stops the work from another thread.
-    fold_map : callable, optional
-        Replaces `map` over the folds of a width, to solve them in threads.
     on_share : callable, optional
         Told the share of the widths that are done, after each.
     max_bytes : int, optional
         Memory that training may take; see `localsvm.cell.memory`. It changes how long that takes, not the result.
     n_threads : int, default=1
-        Threads that build the kernel matrix, and that `fold_map` solves in.
+        Threads that build the kernel matrix and solve the paths of folds and problems.
 
     Returns
     -------
     TrainedCell
-        The combined (or retrained) decision function and the record of its selection.
+        The combined (or retrained) functions and the record of their selection.
     """
     if len(task.rows.y) == 0:
-        return _constant_cell(task, settings.kernel, task.fallback)
-    if np.ptp(task.rows.y) == 0:
-        return _constant_cell(task, settings.kernel, float(task.rows.y[0]))
-    rows = make_folds(task.rows, settings.folds_made, stratify=True)
-    return _CellTraining(task, settings, rows, token, fold_map, on_share, max_bytes, n_threads).run()
+        return _constant_cell(task, settings)
+    rows = make_folds(task.rows, settings.folds_made, stratify=settings.reduction.is_classification)
+    problems = settings.reduction.problems(rows.y, rows.weight)
+    if not problems:
+        return _constant_cell(task, settings)
+    return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
 
 
 def cell_radius(rows: Rows) -> float:
@@ -185,191 +125,312 @@ class _CellTraining:
         task: CellTask,
         settings: CellSettings,
         rows: FoldedRows,
+        problems: list[Problem],
         token: CancelToken | None,
-        fold_map: Map,
         on_share: Callable[[float], None] | None,
         max_bytes: int | None,
         n_threads: int,
     ) -> None:
         self.task, self.settings, self.rows = task, settings, rows
-        self.token, self.fold_map, self.on_share = token, fold_map, on_share
-        self.max_bytes, self.n_threads = max_bytes, n_threads
+        self.token, self.on_share, self.max_bytes, self.n_threads = token, on_share, max_bytes, n_threads
         self.seconds = dict.fromkeys(PHASES, 0.0)
+        self.columns = Columns.of(problems, rows)
         self.n_validated = min(settings.n_folds, rows.n_folds)
-        self.fold_weight = np.array([rows.weight[rows.fold(fold)].sum() for fold in range(self.n_validated)])
-        total = float(rows.weight.sum())
-        self.widths, self.lams = settings.grid.with_kernel(settings.kernel).candidates(
-            n_train=total * (1 - 1 / rows.n_folds) if rows.n_folds > 1 else total,
-            radius=task.radius,
-            unit=median_distance(rows.X),
-            n_features=rows.X.shape[1],
-        )
-        shape = (len(self.widths), len(self.lams), self.n_validated)
+        by_fold = self.columns.by_fold(self.columns.weight)
+        self.total_weight = by_fold.sum(axis=1)
+        self.fold_weight = by_fold[:, : self.n_validated]
+        self._make_grid()
+        shape = (len(problems), len(self.widths), self.lams.shape[1], self.n_validated)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
-        self.gap = np.full(shape, np.nan)
-        self.status = np.full(shape, STATUS.index("skipped"), dtype=np.int8)
-        self.steps = np.zeros(shape, dtype=np.int64)
-        self.refit_certificate = (np.nan, STATUS.index("skipped"))
-        self.best: tuple[float, int, NDArray[np.float32]] | None = None
+        self.gap = np.full(shape[1:], np.nan)
+        self.status = np.full(shape[1:], SKIPPED, dtype=np.int8)
+        self.steps = np.zeros(shape[1:], dtype=np.int64)
+        self.n_unconverged = 0
+        self.refit_certificate = (np.nan, SKIPPED)
+        # Coefficients of one point per problem are kept: the best so far.
+        self.best_beta = np.zeros((self.n_validated, len(self.columns.row)), dtype=np.float32)
+        self.best_values = np.zeros(len(self.columns.row), dtype=np.float32)
+
+    def _make_grid(self) -> None:
+        """Set the widths of the cell, and descending lams for every problem, by its size."""
+        grid = self.settings.grid.with_kernel(self.settings.kernel)
+        n_folds = self.rows.n_folds
+        train_share = 1 - 1 / n_folds if n_folds > 1 else 1.0
+        candidates = [
+            grid.candidates(
+                n_train=float(weight) * train_share, radius=self.task.radius, unit=unit, n_features=n_features
+            )
+            for unit, n_features in [(median_distance(self.rows.X), self.rows.X.shape[1])]
+            for weight in self.total_weight
+        ]
+        self.widths = candidates[0][0]
+        self.lams = np.stack([lams for _, lams in candidates])
 
     def run(self) -> TrainedCell:
         cell = self._native_cell()
+        solver = self._solver(cell)
         if self.rows.n_folds == 1:  # one distinct row: nothing to validate on
-            choice = Choice(len(self.widths) // 2, len(self.lams) // 2, np.nan)
-            return self._finish(self._retrain(cell, choice), choice)
+            middle = np.zeros(len(self.columns.problems), dtype=np.intp)
+            choice = Choice(middle + len(self.widths) // 2, middle + self.lams.shape[1] // 2)
+            return self._finish(self._retrain(cell, solver, choice), choice)
         for w, width in enumerate(self.widths):
             self._set_width(cell, width)
-            self._remember_best(w, self._solve_width(cell, w))
+            self._solve_width(solver, w)
             if self.on_share is not None:
                 self.on_share((w + 1) / len(self.widths))
-        choice = self._select()
-        beta = self._retrain(cell, choice) if self.settings.refit == "retrain" else self._combine(choice)
+        choice = self._choose()
+        beta = self._retrain(cell, solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
         return self._finish(beta, choice)
 
     def _native_cell(self) -> Cell:
-        rows, settings = self.rows, self.settings
+        rows = self.rows
         begin = time.perf_counter()
         n_samples, n_features = rows.X.shape
         needed = cell_bytes(
-            n_samples, n_features, n_lams=len(self.lams), n_folds=rows.n_folds, n_threads=self.n_threads
+            n_samples,
+            n_features,
+            n_lams=self.lams.shape[1],
+            n_folds=rows.n_folds,
+            n_threads=self.n_threads,
+            n_columns=len(self.columns.row),
+            has_parts=self.settings.reduction.has_parts,
         )
         max_bytes = needed.native(self.max_bytes)
-        cell = Cell(rows.X, list(rows.ends), settings.kernel, self.token, max_bytes, self.n_threads)
-        dual = settings.loss.dual(rows.y, rows.weight)
-        cell.add_problem(dual.target, dual.lo, dual.hi, dual.clip)
+        cell = Cell(rows.X, list(rows.ends), self.settings.kernel, self.token, max_bytes, self.n_threads)
         self.seconds["kernel"] += time.perf_counter() - begin
         return cell
+
+    def _solver(self, cell: Cell) -> PathSolver:
+        begin = time.perf_counter()
+        solver = BoxPaths(cell, self.columns, self.n_threads, self.token)
+        self.seconds["kernel"] += time.perf_counter() - begin
+        return solver
 
     def _set_width(self, cell: Cell, width: float) -> None:
         begin = time.perf_counter()
         cell.set_width(width, self.token)
         self.seconds["kernel"] += time.perf_counter() - begin
 
-    def _solve_width(self, cell: Cell, w: int) -> NDArray[np.float32]:
-        """Fill in risks and certificates of one width; return the coefficients (fold, lam, sample)."""
-        n_folds, n_lams = self.n_validated, len(self.lams)
-        beta = np.zeros((n_folds, n_lams, len(self.rows.y)), dtype=np.float32)
+    def _solve_width(self, solver: PathSolver, w: int) -> None:
+        """Fill in risks and certificates of one width; keep the coefficients of points that are the best so far."""
+        n_problems, n_lams = self.lams.shape
         if self.settings.search == "full":
-            paths = self._solve_folds(cell, range(n_folds), n_lams)
-            for fold, path in enumerate(paths):
-                self._record(w, fold, path, beta)
-            return beta
-        for fold in range(n_folds):
+            paths = solver.solve(self._plan(range(self.n_validated), [n_lams] * n_problems))
+            self._record(w, range(self.n_validated), paths)
+            self._remember_best(w, paths.beta, paths.values)
+        else:
+            self._race(solver, w)
+
+    def _race(self, solver: PathSolver, w: int) -> None:
+        """Solve fold after fold, each only where the folds before leave a chance."""
+        n_lams, n_columns = self.lams.shape[1], len(self.columns.row)
+        beta = np.zeros((self.n_validated, n_lams, n_columns), dtype=np.float32)
+        values = np.zeros((n_lams, n_columns), dtype=np.float32)
+        for fold in range(self.n_validated):
             alive = self._alive_lams(w, fold)
-            if alive == 0:
+            if not alive.any():
                 break
-            (path,) = self._solve_folds(cell, [fold], alive)
-            self._record(w, fold, path, beta)
-        return beta
+            paths = solver.solve(self._plan([fold], alive.tolist()))
+            self._record(w, [fold], paths)
+            beta[fold, : paths.beta.shape[1]] = paths.beta[0]
+            values[: len(paths.values)] += paths.values  # zero outside the fold
+        self._remember_best(w, beta, values)
 
-    def _solve_folds(self, cell: Cell, folds: Iterable[int], n_lams: int) -> Iterable[FoldPath]:
-        lams = self.lams[:n_lams]
-        return self.fold_map(
-            lambda fold: solve_fold(cell, self.rows, self.settings.loss, fold, lams, self.token),
-            folds,
-        )
+    def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
+        training = self.total_weight[:, None] - self.fold_weight[:, list(folds)]
+        # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
+        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0))
 
-    def _record(self, w: int, fold: int, path: FoldPath, beta: NDArray[np.float32]) -> None:
-        solved = slice(0, len(path.risk))
-        self.risk[w, solved, fold], self.loss[w, solved, fold] = path.risk, path.loss
-        self.gap[w, solved, fold], self.status[w, solved, fold] = path.gap, path.status
-        self.steps[w, solved, fold] = path.steps
-        beta[fold, solved] = path.beta
-        self.seconds["solver"] += path.seconds_solver
-        self.seconds["validation"] += path.seconds_validation
+    def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
+        begin = time.perf_counter()
+        validation = validate(self.columns, paths)
+        for place, fold in enumerate(folds):
+            gap = paths.gap[:, place]
+            solved = slice(0, gap.shape[1])
+            for sums, out in ((validation.risk, self.risk), (validation.loss, self.loss)):
+                out[:, w, solved, fold] = np.where(np.isfinite(gap), sums[..., fold], np.inf)
+            self._certify(w, fold, gap, paths.status[:, place], paths.steps[:, place])
+        self.seconds["solver"] += paths.seconds
+        self.seconds["validation"] += time.perf_counter() - begin
 
-    def _alive_lams(self, w: int, fold: int) -> int:
-        """Racing: how much of the path a fold still has to solve.
+    def _certify(
+        self,
+        w: int,
+        fold: int,
+        gap: NDArray[np.float64],
+        status: NDArray[np.int8],
+        steps: NDArray[np.int64],
+    ) -> None:
+        """Keep the worst of all problems, by lam."""
+        solved = (w, slice(0, gap.shape[1]), fold)
+        self.gap[solved] = np.fmax.reduce(gap, axis=0)
+        worst = np.where(status == SKIPPED, -1, status).max(axis=0)
+        self.status[solved] = np.where(worst < 0, SKIPPED, worst)
+        self.steps[solved] = steps.sum(axis=0)
+        self.n_unconverged += count_unconverged(status)
+
+    def _combined(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average summed risks (problem, ..., fold) over all samples left out."""
+        weight = np.maximum(self.fold_weight.sum(axis=1), np.finfo(np.float64).tiny)
+        return np.asarray(sums.sum(axis=-1) / weight.reshape(-1, *[1] * (sums.ndim - 2)))
+
+    def _alive_lams(self, w: int, fold: int) -> NDArray[np.intp]:
+        """Racing: how much of each problem's path a fold still has to solve.
 
         A point is out when its risk on the folds so far is two standard errors above the best point known. The path
         ends after its last point that is not out: solutions are started from the one before.
         """
-        if fold == 0 or self.best is None:
-            return len(self.lams)
-        seen = self.fold_weight[:fold]
-        risk = self.risk[w, :, :fold] @ (seen / seen.sum())
-        best = self.best[0]
-        error = np.sqrt(2 * max(best * (1 - best), 1e-4) / seen.sum()) if best < 1 else 0.0
-        alive = np.flatnonzero(risk <= best + 2 * error)
-        return int(alive[-1]) + 1 if len(alive) else 0
+        n_problems, n_lams = self.lams.shape
+        if fold == 0 or w == 0:
+            return np.full(n_problems, n_lams)
+        seen = np.maximum(self.fold_weight[:, :fold].sum(axis=1), np.finfo(np.float64).tiny)
+        risk = self.risk[:, w, :, :fold].sum(axis=-1) / seen[:, None]
+        best = self._combined(self.risk[:, :w]).min(axis=(1, 2))
+        # A risk has about the spread of a rate, or, with squares and distances, of a mean of its own size.
+        spread = np.where(best < 1, best * (1 - best), np.square(best))
+        error = np.sqrt(2 * np.maximum(spread, 1e-4) / seen)
+        alive = risk <= (best + 2 * error)[:, None]
+        return np.where(alive.any(axis=1), n_lams - alive[:, ::-1].argmax(axis=1), 0)
 
-    def _remember_best(self, w: int, beta: NDArray[np.float32]) -> None:
-        # Coefficients of one point only are kept: the best so far.
-        lowest = float(combined_risk(self.risk[w], self.fold_weight).min())
-        loss = combined_risk(self.loss, self.fold_weight)
-        chosen = select(combined_risk(self.risk, self.fold_weight), loss)
-        if chosen.width_index == w and np.isfinite(lowest):
-            self.best = (lowest, w, beta[:, chosen.lam_index].copy())
-
-    def _select(self) -> Choice:
+    def _remember_best(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
         begin = time.perf_counter()
-        risk = combined_risk(self.risk, self.fold_weight)
-        choice = select(risk, combined_risk(self.loss, self.fold_weight))
+        choice = self._choose()
+        columns = np.flatnonzero((choice.width == w)[self.columns.problem])
+        lam = choice.lam[self.columns.problem[columns]]
+        self.best_beta[:, columns] = beta[:, lam, columns]
+        self.best_values[columns] = values[lam, columns]
         self.seconds["selection"] += time.perf_counter() - begin
-        return choice
+
+    def _choose(self) -> Choice:
+        risk, loss = self._combined(self.risk), self._combined(self.loss)
+        if self.settings.reduction.one_width:
+            return select_one_width(risk, loss, self.total_weight)
+        return select(risk, loss)
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
-        assert self.best is not None and self.best[1] == choice.width_index
         begin = time.perf_counter()
-        risk = self.risk[choice.width_index, choice.lam_index]
-        beta = combine(self.best[2], risk, self.fold_weight)
+        at_choice = (np.arange(len(choice.width)), choice.width, choice.lam)
+        weight = np.maximum(self.fold_weight, np.finfo(np.float64).tiny)
+        shares = fold_shares(self.risk[at_choice] / weight, self.fold_weight)
+        beta = combine(self.columns, self.best_beta, shares)
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
 
-    def _retrain(self, cell: Cell, choice: Choice) -> NDArray[np.float32]:
-        self._set_width(cell, self.widths[choice.width_index])
-        lams = self.lams[: choice.lam_index + 1]
-        path = solve_fold(cell, self.rows, self.settings.loss, -1, lams, self.token)
-        self.seconds["solver"] += path.seconds_solver
-        self.refit_certificate = (float(path.gap[-1]), int(path.status[-1]))
-        return np.asarray(path.beta[-1])
+    def _retrain(self, cell: Cell, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
+        """Train once more on all samples, at the chosen points."""
+        beta = np.zeros(len(self.columns.row), dtype=np.float32)
+        gap, status = -np.inf, 0
+        for w in np.unique(choice.width):
+            self._set_width(cell, self.widths[w])
+            here = choice.width == w
+            n_lams = np.where(here, choice.lam + 1, 0)
+            paths = solver.solve(PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None]))
+            columns = np.flatnonzero(here[self.columns.problem])
+            beta[columns] = paths.beta[0, choice.lam[self.columns.problem[columns]], columns]
+            last = (np.flatnonzero(here), 0, choice.lam[here])
+            gap, status = max(gap, float(paths.gap[last].max())), max(status, int(paths.status[last].max()))
+            self.n_unconverged += count_unconverged(paths.status[last])
+            self.seconds["solver"] += paths.seconds
+        self.refit_certificate = (gap, status)
+        return beta
+
+    def _functions(self, beta: NDArray[np.float32], width: NDArray[np.float64]) -> CellFunctions:
+        reduction, rows = self.settings.reduction, self.rows
+        constants = reduction.constants(rows.y, rows.weight)
+        for problem in self.columns.problems:
+            constants[problem.output] = problem.offset
+        sums = kernel_sums(self.columns, beta, width, rows.X)
+        return CellFunctions(self.settings.kernel, constants, reduction.bounds(rows.y), sums)
+
+    def _out_of_fold(self, functions: CellFunctions, width: NDArray[np.float64]) -> OutOfFold | None:
+        """Score every sample left out by the machines that did not see it."""
+        if self.rows.n_folds == 1:
+            return None
+        validated = slice(0, self.rows.ends[self.n_validated - 1])
+        on_all_rows = all(problem.rows is None for problem in self.columns.problems)
+        values = self._kept_values(functions) if on_all_rows else self._fold_values(functions, width)
+        scores = self.settings.reduction.scores(values[validated]).astype(np.float32)
+        return OutOfFold(scores, self.rows.y[validated], self.rows.weight[validated])
+
+    def _kept_values(self, functions: CellFunctions) -> NDArray[np.float64]:
+        values = np.tile(functions.constants, (len(self.rows.y), 1))
+        for number, problem in enumerate(self.columns.problems):
+            values[:, problem.output] += problem.scale * self.best_values[self.columns.of_problem(number)]
+        return np.clip(values, *functions.bounds.T)
+
+    def _fold_values(self, functions: CellFunctions, width: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Evaluate the machines of each fold: a sample is not in all problems, but all of them judge it."""
+        values = []
+        for fold in range(self.n_validated):
+            sums = kernel_sums(self.columns, self.best_beta[fold], width, self.rows.X)
+            values.append(replace(functions, sums=sums).values(self.rows.X[self.rows.fold(fold)]))
+        return np.concatenate(values)
 
     def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
-        support = np.flatnonzero(beta)
+        width = self.widths[choice.width]
+        functions = self._functions(beta, width)
+        out_of_fold = self._out_of_fold(functions, width)
+        risk, error = self._judge(out_of_fold)
+        units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
+        risks = np.tensordot(units / self.total_weight.sum(), self._combined(self.risk), 1)
         return TrainedCell(
             number=self.task.number,
-            support_vectors=self.rows.X[support],
-            coefficients=beta[support],
-            constant=0.0,
-            kernel=self.settings.kernel,
-            width=float(self.widths[choice.width_index]),
-            lam=float(self.lams[choice.lam_index]),
+            functions=functions,
+            width=width,
+            lam=self.lams[np.arange(len(choice.lam)), choice.lam],
             radius=self.task.radius,
             n_samples=len(self.rows.y),
             total_weight=float(self.rows.weight.sum()),
-            risk=choice.risk,
+            risk=risk,
+            risk_error=error,
             widths=self.widths,
-            lams=self.lams,
-            risks=combined_risk(self.risk, self.fold_weight),
-            certificates=Certificates(self.gap, self.status, self.steps, *self.refit_certificate),
+            lams=self.lams[0],
+            risks=risks,
+            certificates=Certificates(self.gap, self.status, self.steps, self.n_unconverged, *self.refit_certificate),
+            out_of_fold=out_of_fold,
             seconds=self.seconds,
         )
 
+    def _judge(self, out_of_fold: OutOfFold | None) -> tuple[float, float]:
+        """Return the cross-validated risk of all outputs together, and its standard error."""
+        if out_of_fold is None:
+            return np.nan, 0.0
+        weight = out_of_fold.weight
+        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores)
+        mean = float(risk @ weight / weight.sum())
+        return mean, float(np.sqrt(np.square(risk - mean) @ weight) / weight.sum())
 
-def _constant_cell(task: CellTask, kernel: str, constant: float) -> TrainedCell:
-    rows = task.rows
+
+def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
+    """Return a cell whose samples agree, or that has none: its functions are constants."""
+    rows, reduction = task.rows, settings.reduction
+    if len(rows.y):
+        constants = reduction.constants(rows.y, rows.weight)
+    else:
+        constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
+    unbounded = np.tile([-np.inf, np.inf], (reduction.n_outputs, 1))
     none = np.zeros((0, 0, 0))
     return TrainedCell(
         number=task.number,
-        support_vectors=rows.X[:0],
-        coefficients=np.zeros(0, dtype=np.float32),
-        constant=constant,
-        kernel=kernel,
-        width=1.0,
-        lam=np.nan,
+        functions=CellFunctions(settings.kernel, constants, unbounded),
+        width=np.zeros(0),
+        lam=np.zeros(0),
         radius=task.radius,
         n_samples=len(rows.y),
         total_weight=float(rows.weight.sum()),
         risk=0.0,
+        risk_error=0.0,
         widths=np.zeros(0),
         lams=np.zeros(0),
         risks=np.zeros((0, 0)),
         certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
+        out_of_fold=None,
         seconds=dict.fromkeys(PHASES, 0.0),
     )
 
 
 __all__ = [
+    "PHASES",
     "CancelToken",
     "Cancelled",
     "CellSettings",

@@ -51,6 +51,8 @@ def distinct_rows(
 ) -> tuple[NDArray[_Float], NDArray[np.float64], NDArray[np.float64]]:
     """Order samples by content and merge identical ones; samples of weight zero are left out.
 
+    Targets are numbers (n,), or rows of them (n, n_targets).
+
     Examples
     --------
     >>> import numpy as np
@@ -64,11 +66,12 @@ def distinct_rows(
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
     h = content_hash(X, seed)
-    order = np.lexsort((weight, y, h))
+    targets = y.reshape(len(y), -1)
+    order = np.lexsort((weight, *targets.T, h))
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
     above, below = order[alike], order[alike + 1]
-    equal = (X[above] == X[below]).all(axis=1) & (y[above] == y[below])
+    equal = (X[above] == X[below]).all(axis=1) & (targets[above] == targets[below]).all(axis=1)
     new_sample = np.ones(len(y), dtype=bool)
     new_sample[alike[equal] + 1] = False
     first = np.flatnonzero(new_sample)

@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from localsvm.cell.grid import Grid
-from localsvm.cell.train import CellSettings, TrainedCell
+from localsvm.cell.train import CellSettings
+from localsvm.cell.trained import TrainedCell
 from localsvm.data.scaling import METHODS
 from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.validation import (
@@ -26,10 +27,10 @@ from localsvm.estimators.validation import (
 )
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit import FitSettings, available_threads, fit_model
-from localsvm.losses import Loss
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import decision_values
+from localsvm.model.predict import predict_scores
 from localsvm.partition.build import PartitionPlan
+from localsvm.reduction import Reduction
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
@@ -61,7 +62,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     n_cells_: int
     n_features_in_: int
 
-    def _settings(self, loss: Loss) -> FitSettings:
+    def _settings(self, reduction: Reduction) -> FitSettings:
         """Check all parameters and return them as settings."""
         self._check_choices()
         check_verbosity(self.verbose)
@@ -69,7 +70,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         return FitSettings(
             partition=PartitionPlan(self.partition, check_integer("cell_size", self.cell_size, 1), radius),
             cell=CellSettings(
-                loss=loss,
+                reduction=reduction,
                 kernel="gauss" if self.kernel == "auto" else self.kernel,
                 grid=Grid.of(self.grid),
                 n_folds=check_integer("n_folds", self.n_folds, 1),
@@ -137,17 +138,24 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """Tell scikit-learn whether a fit went through; n_features_in_ is there after any."""
         return hasattr(self, "model_")
 
-    def _decision_values(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return decision_values(self.model_, self._check_features(X, reset=False), self._n_threads())
+        return predict_scores(self.model_, self._check_features(X, reset=False), self._n_threads())
 
 
 def _record(cell: TrainedCell) -> CellRecord:
     return {
         "size": cell.n_samples,
         "radius": cell.radius,
-        "width": cell.width,
-        "lam": cell.lam,
+        "width": _one_or_all(cell.width),
+        "lam": _one_or_all(cell.lam),
         "cv_risk": cell.risk,
-        "support_vectors": len(cell.coefficients),
+        "support_vectors": cell.n_support,
     }
+
+
+def _one_or_all(values: NDArray[np.float64]) -> float | list[float]:
+    """Return what all problems of a cell share, or a list with each one's."""
+    if len(values) == 0:
+        return float("nan")
+    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]

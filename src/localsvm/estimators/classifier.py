@@ -20,8 +20,12 @@ from localsvm.estimators.validation import (
     check_weights,
     class_weights,
 )
-from localsvm.losses import Hinge
+from localsvm.losses import Hinge, Loss, SquaredMargin
+from localsvm.reduction import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.training import OnProgress
+
+_LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared": SquaredMargin()}
+_REDUCTIONS: dict[str, type[OneVsOne] | type[OneVsRest]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 
 
 class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
@@ -84,13 +88,15 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the classes.
     multiclass : {"ovo", "ovr"}, default="ovo"
-        Reserved: two classes are supported.
-    loss : {"hinge"}, default="hinge"
-        The loss.
+        More than two classes: a machine for each pair of classes, or for each class against the rest.
+        Pairs are faster, and usually err less. They share distances and kernels of a cell. A cell
+        that misses some classes predicts from those it has seen.
+    loss : {"hinge", "squared"}, default="hinge"
+        The loss of the machines; width and lam are chosen by classification error.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (2,)
+    classes_ : ndarray of shape (n_classes,)
         The labels.
     cells_ : list of dict
         One record per cell: size, radius, width, lam, cv_risk, support_vectors.
@@ -161,12 +167,6 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         self.multiclass = multiclass
         self.loss = loss
 
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this estimator can do."""
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(
         self,
         X: ArrayLike,
@@ -182,7 +182,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         X : array-like of shape (n_samples, n_features)
             Training samples.
         y : array-like of shape (n_samples,)
-            Labels of two classes, of any type.
+            Labels of two classes or more, of any type.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples: 0 is as if absent, an integer as if repeated. The grid of lams
             reaches the further down the more samples there are, so weights should sum to about
@@ -203,24 +203,33 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> clf.predict([[0.0], [1.2]])
         array(['a', 'b'], dtype='<U1')
         """
-        check_choice("loss", self.loss, ("hinge",))
-        check_choice("multiclass", self.multiclass, ("ovo", "ovr"))
+        check_choice("loss", self.loss, tuple(_LOSSES))
+        check_choice("multiclass", self.multiclass, tuple(_REDUCTIONS))
         check_class_weight(self.class_weight)
-        settings = self._settings(Hinge())
+        settings = self._settings(Binary())
         features = self._check_features(X, reset=True)
         labels = check_labels(y, len(features))
         weight = check_weights(sample_weight, len(labels))
-        classes, index = _two_classes(labels, weight)
+        classes, index = _classes(labels, weight)
         factor = class_weights(self.class_weight, classes, index, weight)
         check_magnitude(weight * factor[index])
-        settings = replace(settings, class_factor=(float(factor[0]), float(factor[1])))
-        self._fit_model(features, np.where(index == 1, 1.0, -1.0), weight, settings, callback)
+        settings = replace(
+            settings,
+            cell=replace(settings.cell, reduction=self._reduction(len(classes))),
+            class_factor=tuple(factor.tolist()),
+        )
+        target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
+        self._fit_model(features, target, weight, settings, callback)
         self.classes_ = classes
         self._warn(settings)
         return self
 
+    def _reduction(self, n_classes: int) -> Reduction:
+        loss = _LOSSES[self.loss]
+        return Binary(loss) if n_classes == 2 else _REDUCTIONS[self.multiclass](n_classes, loss)
+
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values; positive ones speak for ``classes_[1]``.
+        """Return the decision values: of two classes, positive ones speak for ``classes_[1]``; of more, the largest wins.
 
         Parameters
         ----------
@@ -229,8 +238,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples,)
-            Decision values.
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Decision values, in the order of ``classes_``.
 
         Examples
         --------
@@ -239,7 +248,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> (clf.decision_function([[0.0], [1.2]]) > 0).tolist()
         [False, True]
         """
-        return self._decision_values(X)
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the predicted labels.
@@ -261,11 +271,12 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> clf.predict([[0.0], [1.2]])
         array([0, 1])
         """
-        values = self._decision_values(X)
-        return np.asarray(self.classes_[(values >= 0).astype(np.intp)])
+        scores = self._scores(X)
+        best = (scores[:, 0] >= 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
 
-def _two_classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels of samples with positive weight, and every sample's index into them.
 
     Samples of weight zero may have other labels; their index means nothing.
@@ -274,12 +285,7 @@ def _two_classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[
     if len(classes) == 1:
         raise InvalidData(
             f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart. "
-            "Give samples of two classes."
-        )
-    if len(classes) > 2:
-        raise InvalidData(
-            f"Only binary classification is supported. The type of the target is multiclass: y has "
-            f"{len(classes)} classes, {classes.tolist()[:5]}."
+            "Give samples of two classes or more."
         )
     index = np.searchsorted(classes, y)
-    return classes, np.minimum(index, 1)
+    return classes, np.minimum(index, len(classes) - 1)

@@ -1,6 +1,6 @@
 """What training leaves behind: functions on cells, and prediction with them."""
 
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import decision_values
+from localsvm.model.predict import predict_scores
 
-__all__ = ["LocalModel", "decision_values"]
+__all__ = ["LocalModel", "predict_scores"]

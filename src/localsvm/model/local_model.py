@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from localsvm.cell.train import TrainedCell
+from localsvm.cell.trained import TrainedCell
 from localsvm.data.scaling import Scaling
 from localsvm.partition.base import Partition
+from localsvm.reduction import Reduction
 
 
 @dataclass(frozen=True)
@@ -19,4 +20,5 @@ class LocalModel:
     n_features: int
     scaling: Scaling
     partition: Partition
+    reduction: Reduction
     cells: tuple[TrainedCell, ...]

@@ -1,6 +1,6 @@
 """Prediction: rows grouped by cell, blocked kernels, all cores, bounded memory, row order kept.
 
-Enters: a `LocalModel` and rows. Leaves: one decision value per row.
+Enters: a `LocalModel` and rows. Leaves: the scores of every row.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import evaluate
-from localsvm.cell.train import TrainedCell
 from localsvm.data.rows import ScaledRows, row_blocks
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
@@ -24,17 +22,17 @@ _GROUPED_ROWS = 1 << 20  # rows that are grouped by cell at a time: their number
 _FEW_ROWS = 64  # not worth a thread
 
 
-def decision_values(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
-    """Return f(x) for every row of X."""
+def predict_scores(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+    """Return the scores (n_rows, n_scores) of every row of X."""
     rows = ScaledRows(X, model.scaling)
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
-        return _values(model, rows, map)
+        return _scores(model, rows, map)
     with ThreadPoolExecutor(max_workers=n_threads) as pool:
-        return _values(model, rows, pool.map)
+        return _scores(model, rows, pool.map)
 
 
-def _values(model: LocalModel, rows: ScaledRows, thread_map: ThreadMap) -> NDArray[np.float64]:
-    out = np.empty(len(rows), dtype=np.float64)
+def _scores(model: LocalModel, rows: ScaledRows, thread_map: ThreadMap) -> NDArray[np.float64]:
+    out = np.empty((len(rows), model.reduction.n_scores))
     if isinstance(model.partition, AveragingPartition):
         _fill_averages(model, model.partition, rows, out, thread_map)
     else:
@@ -61,7 +59,7 @@ def _fill_from_own_cells(
         for cell in range(first, last + 1):
             begin, end = np.clip(by_cell.span(cell), members.start, members.stop) - members.start
             if begin < end:
-                out[numbers[begin:end]] = cell_values(model.cells[cell], points[begin:end])
+                out[numbers[begin:end]] = cell_scores(model, cell, points[begin:end])
 
     for_each(thread_map, assign, row_blocks(group.start, group.stop))
     by_cell = Members.of_labels(labels, n_cells)
@@ -78,24 +76,15 @@ def _fill_averages(
     def average(block: slice) -> None:
         points = rows.take(block)
         voters = partition.voters(points)
-        total = np.zeros(len(points))
-        for cell, votes in zip(model.cells, voters.T, strict=True):
+        total = np.zeros((len(points), model.reduction.n_scores))
+        for cell, votes in enumerate(voters.T):
             if votes.any():
-                total[votes] += cell_values(cell, points[votes])
-        out[block] = total / voters.sum(axis=1)
+                total[votes] += cell_scores(model, cell, points[votes])
+        out[block] = total / voters.sum(axis=1)[:, None]
 
     for_each(thread_map, average, row_blocks(0, len(rows), BLOCK_ROWS))
 
 
-def cell_values(cell: TrainedCell, points: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the decision values of scaled points in one cell."""
-    if len(cell.coefficients) == 0:
-        return np.full(len(points), cell.constant, dtype=np.float32)
-    values = evaluate(
-        np.ascontiguousarray(points),
-        cell.support_vectors,
-        cell.coefficients[None, :],
-        cell.kernel,
-        cell.width,
-    )
-    return values[:, 0]
+def cell_scores(model: LocalModel, cell: int, points: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Return the scores of scaled points by one cell."""
+    return model.reduction.scores(model.cells[cell].functions.values(points))

@@ -1,0 +1,71 @@
+"""The samples of all problems of a cell side by side, so that one array operation serves all of them.
+
+    columns = [ samples of problem 0 | samples of problem 1 | ... ],  each in fold order
+
+Enters: folded rows and the problems on them. Leaves: `Columns`, and sums over them by problem and fold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.folds import FoldedRows
+from localsvm.losses import Loss
+from localsvm.reduction import Problem
+
+
+@dataclass(frozen=True)
+class Columns:
+    """One column per sample of a problem."""
+
+    problems: tuple[Problem, ...]
+    row: NDArray[np.intp]
+    """The sample's row in the cell."""
+    problem: NDArray[np.intp]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    clip: NDArray[np.float64]
+    ends: NDArray[np.intp]
+    """One past the last column of a fold, by problem and fold."""
+
+    @classmethod
+    def of(cls, problems: list[Problem], rows: FoldedRows) -> Columns:
+        """Lay out problems on folded rows."""
+        row = [np.arange(len(rows.X)) if p.rows is None else p.rows for p in problems]
+        sizes = [len(r) for r in row]
+        starts = np.cumsum([0, *sizes[:-1]])
+        ends = [start + np.searchsorted(r, rows.ends) for start, r in zip(starts, row, strict=True)]
+        return cls(
+            problems=tuple(problems),
+            row=np.concatenate(row),
+            problem=np.repeat(np.arange(len(problems)), sizes),
+            y=np.concatenate([p.y for p in problems]),
+            weight=np.concatenate([p.weight for p in problems]),
+            clip=np.repeat([p.clip for p in problems], sizes),
+            ends=np.stack(ends),
+        )
+
+    def of_problem(self, number: int) -> slice:
+        """Return the columns of one problem."""
+        begin = self.ends[number - 1, -1] if number else 0
+        return slice(int(begin), int(self.ends[number, -1]))
+
+    def by_fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum (..., column) over the samples of each problem and fold: (..., problem, fold)."""
+        shape = values.shape[:-1]
+        running = np.concatenate([np.zeros((*shape, 1)), np.cumsum(values, axis=-1)], axis=-1)
+        at_ends = running[..., self.ends.ravel()]
+        sums = np.diff(at_ends, axis=-1, prepend=0.0)
+        return np.asarray(sums.reshape(*shape, *self.ends.shape))
+
+    def losses(self) -> Iterator[tuple[Loss, slice]]:
+        """Yield each loss with the columns it judges."""
+        numbered = enumerate(self.problems)
+        for loss, group in groupby(numbered, key=lambda item: item[1].loss):
+            numbers = [number for number, _ in group]
+            yield loss, slice(self.of_problem(numbers[0]).start, self.of_problem(numbers[-1]).stop)

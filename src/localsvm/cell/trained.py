@@ -1,0 +1,121 @@
+"""What training leaves of a cell: its functions as kernel sums, and the record of their selection.
+
+Enters: points. Leaves: the values of the cell's functions at them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm._native import evaluate
+from localsvm.cell.path import SKIPPED, STATUS
+
+PHASES = ("kernel", "solver", "validation", "selection")
+
+
+@dataclass(frozen=True)
+class KernelSum:
+    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
+
+    outputs: NDArray[np.intp]
+    width: float
+    support_vectors: NDArray[np.float32]
+    coefficients: NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class CellFunctions:
+    """The functions of a cell: constants plus kernel sums, cut at bounds."""
+
+    kernel: str
+    constants: NDArray[np.float64]
+    bounds: NDArray[np.float64]
+    """Least and largest value (n_outputs, 2)."""
+    sums: tuple[KernelSum, ...] = ()
+
+    def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the outputs (n_points, n_outputs) at scaled points."""
+        out = np.tile(self.constants, (len(points), 1))
+        for part in self.sums:
+            out[:, part.outputs] += evaluate(points, part.support_vectors, part.coefficients, self.kernel, part.width)
+        return np.clip(out, *self.bounds.T, out=out)
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """How every solve ended, by width, lam and fold; `status` indexes `STATUS`, skipped points have gap NaN.
+
+    The gap is that of the clipped risk (Sec. 3): it bounds how far the clipped function is from the optimum, and may
+    be negative, when clipping alone makes a function better than the best unclipped one. Where a cell has several
+    problems, gap and status are the worst of them, steps their sum.
+    """
+
+    gap: NDArray[np.float64]
+    status: NDArray[np.int8]
+    steps: NDArray[np.int64]
+    n_unconverged: int = 0
+    """Number of solves that ended above the tolerance, the last with refit="retrain" included."""
+    refit_gap: float = np.nan
+    """Gap of the last solve with refit="retrain"."""
+    refit_status: int = SKIPPED
+
+
+def count_unconverged(status: NDArray[np.int8]) -> int:
+    """Return how many solves ended above the tolerance."""
+    return int(np.isin(status, (STATUS.index("max_steps"), STATUS.index("precision"))).sum())
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """Samples that were left out once, and the scores of the machines that did not see them."""
+
+    scores: NDArray[np.float32]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TrainedCell:
+    """The functions of a cell and the record of their selection."""
+
+    number: int
+    functions: CellFunctions
+    width: NDArray[np.float64]
+    """Chosen by cross-validation, by problem, as the next one."""
+    lam: NDArray[np.float64]
+    radius: float
+    n_samples: int
+    total_weight: float
+    risk: float
+    """Cross-validated risk of all outputs together."""
+    risk_error: float
+    """Its standard error."""
+    widths: NDArray[np.float64]
+    lams: NDArray[np.float64]
+    """The grid; of the first problem, where problems have several sizes."""
+    risks: NDArray[np.float64]
+    """Combined validation risk by width and lam, the mean over problems."""
+    certificates: Certificates
+    out_of_fold: OutOfFold | None
+    seconds: dict[str, float]
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return sum(len(part.support_vectors) for part in self.functions.sums)
+
+    @property
+    def edge(self) -> str | None:
+        """Name the end of the grid that was chosen, if it is better than the inside by more than noise.
+
+        Noise is one standard error of the validation risk. A grid of one or two values has no inside.
+        """
+        for name, values, chosen, axis in (("width", self.widths, self.width, 0), ("lam", self.lams, self.lam, 1)):
+            if len(values) > 2 and chosen[0] in (values[0], values[-1]) and (chosen == chosen[0]).all():
+                inside = float(np.delete(self.risks, [0, -1], axis=axis).min())
+                if inside > float(self.risks.min()) + self.risk_error:
+                    return f"{'largest' if chosen[0] == values[0] else 'smallest'} {name}"
+        return None

@@ -1,0 +1,342 @@
+"""How a learning task becomes scalar problems: one, a pair of classes, a class against the rest, a target, a level.
+
+Enters: the targets of a cell. Leaves: `Problem`s for the cell trainer, the constants where there is nothing to train,
+and the scores by which the outputs of all problems are judged together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.losses import Hinge, Loss, RegressionLoss
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One scalar problem on samples of a cell; its function is offset + scale * (the kernel sum that is trained)."""
+
+    output: int
+    loss: Loss
+    y: FloatArray
+    weight: FloatArray
+    rows: NDArray[np.intp] | None = None
+    """The samples that take part, ascending; None is all."""
+    offset: float = 0.0
+    scale: float = 1.0
+
+    @property
+    def clip(self) -> float:
+        """Where the function is clipped."""
+        return self.loss.clip(self.y)
+
+    @property
+    def risk_unit(self) -> float:
+        """What a risk of one is in units of the targets as given."""
+        return float(self.scale ** getattr(self.loss, "degree", 0))
+
+
+class Reduction(Protocol):
+    """What fitting asks of a learning task."""
+
+    @property
+    def n_outputs(self) -> int:
+        """Functions of a cell."""
+        ...
+
+    @property
+    def n_scores(self) -> int:
+        """Columns that `scores` returns."""
+        ...
+
+    @property
+    def columns_per_row(self) -> int:
+        """Problems that a sample takes part in, at most."""
+        ...
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether there are problems on some of the samples only."""
+        ...
+
+    @property
+    def is_classification(self) -> bool:
+        """Whether targets are classes."""
+        ...
+
+    @property
+    def one_width(self) -> bool:
+        """Whether all problems of a cell share their width."""
+        ...
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return the problems of a cell; none where all targets agree."""
+        ...
+
+    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the best constant of every output."""
+        ...
+
+    def bounds(self, y: FloatArray) -> FloatArray:
+        """Return the least and the largest value of every output (n_outputs, 2)."""
+        ...
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the scores (n, n_scores) of outputs (n, n_outputs)."""
+        ...
+
+    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the loss of every sample that its scores make."""
+        ...
+
+
+def _sign(positive: float, negative: float) -> float:
+    """Return which of two masses is larger; equal ones speak for the positive side, as f = 0 does."""
+    return 1.0 if positive >= negative else -1.0
+
+
+class _Classes:
+    """Classes are 0, 1, ...; the largest score wins, the first of equal ones."""
+
+    n_classes: int
+    is_classification = True
+    one_width = True
+
+    @property
+    def n_scores(self) -> int:
+        """One score per class."""
+        return self.n_classes
+
+    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return 1 where another class has the largest score."""
+        return np.asarray(scores.argmax(axis=1) != y, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """Two classes, y = -1 and +1; several machines when the positive class is weighted in several ways."""
+
+    loss: Loss = field(default_factory=Hinge)
+    factors: tuple[float, ...] = (1.0,)
+    """Factors on the weights of positive samples, one machine each."""
+    is_classification: bool = True
+    one_width: bool = False
+    has_parts: bool = False
+
+    @property
+    def n_outputs(self) -> int:
+        """One function per factor."""
+        return len(self.factors)
+
+    @property
+    def n_scores(self) -> int:
+        """One score per function."""
+        return self.n_outputs
+
+    @property
+    def columns_per_row(self) -> int:
+        """All problems are on all samples."""
+        return self.n_outputs
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return one problem per factor."""
+        if len(y) == 0 or np.ptp(y) == 0:
+            return []
+        return [
+            Problem(output, self.loss, y, weight * np.where(y > 0, factor, 1.0))
+            for output, factor in enumerate(self.factors)
+        ]
+
+    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the heavier side, by factor."""
+        positive, negative = float(weight[y > 0].sum()), float(weight[y < 0].sum())
+        return np.array([_sign(factor * positive, negative) for factor in self.factors])
+
+    def bounds(self, y: FloatArray) -> FloatArray:
+        """Return no bounds: only the sign of a decision value counts."""
+        return _unbounded(self.n_outputs)
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the decision values."""
+        return values
+
+    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return how many of the machines err."""
+        return np.asarray((np.where(scores >= 0, 1.0, -1.0) != y[:, None]).mean(axis=1))
+
+
+@dataclass(frozen=True)
+class OneVsOne(_Classes):
+    """Each pair of classes is a problem on their samples; a class scores the mean of its clipped values."""
+
+    n_classes: int
+    loss: Loss = field(default_factory=Hinge)
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The pairs (a, b), a < b, in the order of the outputs; positive values speak for a."""
+        return list(combinations(range(self.n_classes), 2))
+
+    @property
+    def n_outputs(self) -> int:
+        """One function per pair."""
+        return self.n_classes * (self.n_classes - 1) // 2
+
+    @property
+    def columns_per_row(self) -> int:
+        """Every other class makes a pair."""
+        return self.n_classes - 1
+
+    @property
+    def has_parts(self) -> bool:
+        """A pair has the samples of two classes."""
+        return self.n_classes > 2
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return a problem for every pair of classes that the cell has."""
+        members = [np.flatnonzero(y == c) for c in range(self.n_classes)]
+        found = []
+        for output, (a, b) in enumerate(self.pairs):
+            if len(members[a]) and len(members[b]):
+                rows = np.sort(np.concatenate([members[a], members[b]]))
+                signs = np.where(y[rows] == a, 1.0, -1.0)
+                found.append(Problem(output, self.loss, signs, weight[rows], rows if len(rows) < len(y) else None))
+        return found
+
+    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the heavier class of each pair; 0 where the cell has neither."""
+        mass = _class_masses(y, weight, self.n_classes)
+        return np.array([_sign(mass[a], mass[b]) if mass[a] or mass[b] else 0.0 for a, b in self.pairs])
+
+    def bounds(self, y: FloatArray) -> FloatArray:
+        """Return -1 and 1: beyond them a value says no more."""
+        return np.tile([-1.0, 1.0], (self.n_outputs, 1))
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the mean of each class's values against the others."""
+        out = np.zeros((len(values), self.n_classes))
+        for column, (a, b) in zip(values.T, self.pairs, strict=True):
+            out[:, a] += column
+            out[:, b] -= column
+        return out / (self.n_classes - 1)
+
+
+@dataclass(frozen=True)
+class OneVsRest(_Classes):
+    """Each class against all others, on all samples of the cell; its value is its score."""
+
+    n_classes: int
+    loss: Loss = field(default_factory=Hinge)
+    has_parts: bool = False
+
+    @property
+    def n_outputs(self) -> int:
+        """One function per class."""
+        return self.n_classes
+
+    @property
+    def columns_per_row(self) -> int:
+        """All problems are on all samples."""
+        return self.n_classes
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return a problem for every class that the cell has, if it has several."""
+        present = np.unique(y)
+        if len(present) < 2:
+            return []
+        return [Problem(int(c), self.loss, np.where(y == c, 1.0, -1.0), weight) for c in present]
+
+    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return 1 for the heaviest class, -1 for the others."""
+        mass = _class_masses(y, weight, self.n_classes)
+        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, -1.0)
+
+    def bounds(self, y: FloatArray) -> FloatArray:
+        """Return no bounds: the largest value wins, however large."""
+        return _unbounded(self.n_outputs)
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the values."""
+        return values
+
+
+@dataclass(frozen=True)
+class Regression:
+    """Real targets: a problem for every target and loss; targets (n,) or (n, n_targets) are standardised in each cell."""
+
+    losses: tuple[RegressionLoss, ...]
+    n_targets: int = 1
+    is_classification: bool = False
+    one_width: bool = False
+    has_parts: bool = False
+
+    @property
+    def n_outputs(self) -> int:
+        """One function per target and loss."""
+        return self.n_targets * len(self.losses)
+
+    @property
+    def n_scores(self) -> int:
+        """One score per function."""
+        return self.n_outputs
+
+    @property
+    def columns_per_row(self) -> int:
+        """All problems are on all samples."""
+        return self.n_outputs
+
+    def _outputs(self, y: FloatArray) -> list[tuple[FloatArray, RegressionLoss]]:
+        columns = y.reshape(len(y), self.n_targets).T
+        return [(column, loss) for column in columns for loss in self.losses]
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return a problem for every output whose target is not constant."""
+        found = []
+        for output, (target, loss) in enumerate(self._outputs(y)):
+            if len(target) == 0 or np.ptp(target) == 0:
+                continue
+            offset = loss.best_constant(target, weight)
+            mean = target @ weight / weight.sum()
+            scale = float(np.sqrt(np.square(target - mean) @ weight / weight.sum()))
+            found.append(Problem(output, loss, (target - offset) / scale, weight, offset=offset, scale=scale))
+        return found
+
+    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
+        """Return the constants of least loss."""
+        return np.array([loss.best_constant(target, weight) for target, loss in self._outputs(y)])
+
+    def bounds(self, y: FloatArray) -> FloatArray:
+        """Return the least and the largest target: a prediction beyond is cut (Sec. 2)."""
+        return np.array([(target.min(), target.max()) for target, _ in self._outputs(y)])
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the values."""
+        return values
+
+    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the mean loss of the outputs."""
+        losses = [loss.value(target, f) for (target, loss), f in zip(self._outputs(y), scores.T, strict=True)]
+        return np.asarray(np.mean(losses, axis=0))
+
+
+@dataclass(frozen=True)
+class Quantiles(Regression):
+    """Several quantiles of one target, ascending: their predictions are put in order, so that they never cross."""
+
+    def scores(self, values: FloatArray) -> FloatArray:
+        """Return the values in ascending order, the rearrangement of Chernozhukov, Fernandez-Val, Galichon (2010)."""
+        return np.sort(values, axis=1)
+
+
+def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
+    return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes)
+
+
+def _unbounded(n_outputs: int) -> FloatArray:
+    return np.tile([-np.inf, np.inf], (n_outputs, 1))

@@ -96,8 +96,10 @@ def train_cell(
     """
     if len(task.rows.y) == 0:
         return _constant_cell(task, settings)
-    rows = make_folds(task.rows, settings.folds_made, stratify=settings.reduction.is_classification)
-    problems = settings.reduction.problems(rows.y, rows.weight)
+    reduction = settings.reduction
+    rows = make_folds(task.rows, settings.folds_made, stratify=reduction.is_classification)
+    rows = rows.repeated(reduction.copies)
+    problems = reduction.problems(rows.y, rows.weight)
     if not problems:
         return _constant_cell(task, settings)
     return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
@@ -379,8 +381,8 @@ class _CellTraining:
             width=width,
             lam=self.lams[np.arange(len(choice.lam)), choice.lam],
             radius=self.task.radius,
-            n_samples=len(self.rows.y),
-            total_weight=float(self.rows.weight.sum()),
+            n_samples=len(self.task.rows.y),
+            total_weight=float(self.task.rows.weight.sum()),
             risk=risk,
             risk_error=error,
             widths=self.widths,
@@ -396,7 +398,7 @@ class _CellTraining:
         if out_of_fold is None:
             return np.nan, 0.0
         weight = out_of_fold.weight
-        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores)
+        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores.astype(np.float64))
         mean = float(risk @ weight / weight.sum())
         return mean, float(np.sqrt(np.square(risk - mean) @ weight) / weight.sum())
 

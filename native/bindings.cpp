@@ -139,7 +139,9 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
                         to_numpy(std::move(result.gap), {n_jobs, n_folds, L}),
                         to_numpy(std::move(result.status), {n_jobs, n_folds, L}),
                         to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
-nb::tuple ridge(const Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+}
+
+nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
                 const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
                 int n_threads) {
   const size_t n = cell.n(), n_targets = targets.shape(0), n_folds = folds.size(), n_lambdas = lambdas.size();
@@ -150,12 +152,15 @@ nb::tuple ridge(const Cell& cell, Matrix targets, Vector weight, const std::vect
   for (double lam : lambdas) require(lam > 0, "lambdas must be positive");
   require(tolerance > 0 && max_iterations >= 0, "the tolerance must be positive");
   require(n_threads >= 1, "at least one thread is needed");
+  require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
   RidgeResult result;
   {
     nb::gil_scoped_release unlocked;
+    if (cell.is_part()) cell.follow_width(flag_of(token));
     result = cell.solve_ridge({targets.data(), static_cast<int>(n_targets), weight.data(), folds, lambdas, tolerance,
                                max_iterations},
                               n_threads, flag_of(token));
+    if (cell.is_part()) cell.release_kernel();
   }
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_targets, n_folds, n_lambdas, n}),
                         to_numpy(std::move(result.values), {n_targets, n_lambdas, n}),

@@ -18,7 +18,7 @@ from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import SKIPPED, BoxPaths, Cancelled, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, path_solver, validate
 from localsvm.cell.select import Choice, select, select_one_width
 from localsvm.cell.trained import (
     PHASES,
@@ -204,7 +204,7 @@ class _CellTraining:
 
     def _solver(self, cell: Cell) -> PathSolver:
         begin = time.perf_counter()
-        solver = BoxPaths(cell, self.columns, self.n_threads, self.token)
+        solver = path_solver(cell, self.columns, self.n_threads, self.token)
         self.seconds["kernel"] += time.perf_counter() - begin
         return solver
 

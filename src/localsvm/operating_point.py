@@ -235,8 +235,9 @@ def _standard_error(score: Score, point: OperatingPoint, negative: float, positi
 def choose_false_alarm(left_out: LeftOut, false_alarm: float, confidence: float | None = None) -> OperatingPoint:
     """Choose machine and threshold that detect most while false alarms stay within a bound (Neyman-Pearson).
 
-    Without `confidence` the rate on left-out samples keeps the bound: new samples exceed it about every other time,
-    by little. With it an upper confidence limit of the rate (Clopper-Pearson, shared by the machines) keeps the bound.
+    Without `confidence` the rate on left-out samples keeps the bound; that on new samples lies about it, above it up to
+    every other time. With `confidence` an upper limit of the rate (Clopper-Pearson; the machines share what it may
+    fail) keeps the bound, at the price of detection.
 
     Parameters
     ----------

@@ -48,6 +48,11 @@ class Reduction(Protocol):
     """What fitting asks of a learning task."""
 
     @property
+    def loss(self) -> Loss:
+        """The loss of its problems; of several, which are of one kind, the first."""
+        ...
+
+    @property
     def n_outputs(self) -> int:
         """Functions of a cell."""
         ...
@@ -292,6 +297,11 @@ class Regression:
     one_width: bool = False
     copies: int = 1
     has_parts: bool = False
+
+    @property
+    def loss(self) -> Loss:
+        """The first of the losses."""
+        return self.losses[0]
 
     @property
     def n_outputs(self) -> int:

@@ -59,6 +59,11 @@ class CellSettings:
     search: str = "full"
 
     @property
+    def own_grid(self) -> Grid:
+        """The grid for the kernel and the loss."""
+        return self.grid.with_kernel(self.kernel).with_reach(self.reduction.loss.lam_reach)
+
+    @property
     def folds_made(self) -> int:
         """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
         return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT
@@ -155,7 +160,7 @@ class _CellTraining:
 
     def _make_grid(self) -> None:
         """Set the widths of the cell, and descending lams for every problem, by its size."""
-        grid = self.settings.grid.with_kernel(self.settings.kernel)
+        grid = self.settings.own_grid
         n_folds = self.rows.n_folds
         train_share = 1 - 1 / n_folds if n_folds > 1 else 1.0
         candidates = [

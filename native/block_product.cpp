@@ -8,54 +8,49 @@
 
 namespace localsvm {
 
-namespace {
-
-// The vectors that are not zero on the rows of one fold: entries side by side, row after row.
-struct Packed {
-  std::vector<float> x;
-  std::vector<float*> y;
-
-  Packed(const std::vector<Operand>& operands, int fold, const std::vector<int>& rows) {
-    std::vector<const float*> sources;
-    for (const Operand& operand : operands)
-      if (operand.left_out != fold) {
-        sources.push_back(operand.x);
-        y.push_back(operand.y);
-      }
-    x.reserve(sources.size() * rows.size());
-    for (int i : rows)
-      for (const float* source : sources) x.push_back(source[i]);
-  }
-};
-
-}  // namespace
-
 BlockProduct::BlockProduct(const KernelView& kernel, const std::vector<int>& fold_ends, int n_threads)
     : kernel_(kernel), n_threads_(n_threads) {
-  int begin = 0;
+  const int ld = static_cast<int>(kernel.ld);
+  int begin = 0, stripped = 0;
   for (int end : fold_ends) {
     std::vector<int>& rows = fold_rows_.emplace_back(end - begin);
     std::iota(rows.begin(), rows.end(), begin);
+    const Range inside{(begin + kPad - 1) / kPad * kPad, end == kernel.n ? ld : end / kPad * kPad};
+    if (inside.begin < inside.end) {
+      if (stripped < inside.begin) strips_.push_back({{stripped, inside.begin}, kSeveral});
+      strips_.push_back({inside, static_cast<int>(fold_rows_.size()) - 1});
+      stripped = inside.end;
+    }
     begin = end;
   }
+  if (stripped < ld) strips_.push_back({{stripped, ld}, kSeveral});
 }
 
-void BlockProduct::multiply(const std::vector<Operand>& operands) const {
+void BlockProduct::multiply(const std::vector<Operand>& operands, Wanted wanted) const {
   const int ld = static_cast<int>(kernel_.ld);
-  std::vector<Packed> folds;
-  for (size_t fold = 0; fold < fold_rows_.size(); ++fold)
-    folds.emplace_back(operands, static_cast<int>(fold), fold_rows_[fold]);
+  const auto takes_part = [&](const Operand& operand, int fold, const Strip& strip) {
+    if (operand.left_out == fold) return false;
+    return strip.fold == kSeveral || (operand.left_out == strip.fold) == (wanted == Wanted::left_out);
+  };
   for (const Operand& operand : operands) std::fill_n(operand.y, ld, 0.0f);
   // Threads share the columns: each sums over all rows, in the same order.
   const int block = n_threads_ == 1 ? ld : std::max(kPad, ld / 16 / kPad * kPad);
   for_blocks(ld, block, n_threads_, kernel_.cancelled, [&](int, Range columns) {
-    for (size_t fold = 0; fold < folds.size(); ++fold) {
-      const Packed& packed = folds[fold];
-      const int count = static_cast<int>(packed.y.size());
-      std::vector<float*> y(count);
+    std::vector<const float*> x(operands.size());
+    std::vector<float*> y(operands.size());
+    for (int fold = 0; fold < static_cast<int>(fold_rows_.size()); ++fold) {
       visit_rows(kernel_, fold_rows_[fold], columns, [&](size_t m, int n_rows, const float* const* rows, Range part) {
-        for (int c = 0; c < count; ++c) y[c] = packed.y[c] + part.begin;
-        ops().add_products(rows, n_rows, part.size(), packed.x.data() + m * count, count, y.data());
+        for (const Strip& strip : strips_) {
+          const Range both{std::max(part.begin, strip.columns.begin), std::min(part.end, strip.columns.end)};
+          if (both.begin >= both.end) continue;
+          int count = 0;
+          for (const Operand& operand : operands)
+            if (takes_part(operand, fold, strip)) {
+              x[count] = operand.x + fold_rows_[fold][m];
+              y[count++] = operand.y + part.begin;
+            }
+          ops().add_products(rows, n_rows, {both.begin - part.begin, both.end - part.begin}, x.data(), count, y.data());
+        }
       });
     }
   });
@@ -63,11 +58,10 @@ void BlockProduct::multiply(const std::vector<Operand>& operands) const {
 
 void BlockProduct::subtract_exactly(const Operand& operand, double* r) const {
   const Range all{0, static_cast<int>(kernel_.ld)};
-  for (size_t fold = 0; fold < fold_rows_.size(); ++fold) {
-    if (static_cast<int>(fold) == operand.left_out || fold_rows_[fold].empty()) continue;
-    const float* x = operand.x + fold_rows_[fold].front();
+  for (int fold = 0; fold < static_cast<int>(fold_rows_.size()); ++fold) {
+    if (fold == operand.left_out) continue;
     visit_rows(kernel_, fold_rows_[fold], all, [&](size_t m, int n_rows, const float* const* rows, Range part) {
-      ops().subtract_rows_exactly(r + part.begin, rows, x + m, n_rows, {0, part.size()});
+      ops().subtract_rows_exactly(r + part.begin, rows, operand.x + fold_rows_[fold][m], n_rows, {0, part.size()});
     });
   }
 }

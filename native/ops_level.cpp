@@ -217,57 +217,77 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
-// V vectors of each of C results stay in registers while all rows pass by; one cache line of every row is asked for ahead.
+// V vectors of each of C sums stay in registers while the rows pass by; every row's next cache lines are asked for ahead.
+// The sums start at zero: what is added up so far is large, and would round a little of every product away.
 template <int C, int V>
-inline void product_tile(const float* const* rows, int n_rows, int at, const float* x, int stride, float* const* y) {
-  vf sum[C][V];
-  for (int c = 0; c < C; ++c)
-    for (int v = 0; v < V; ++v) sum[c][v] = load(y[c] + at + v * W);
+inline void product_tile(const float* const* rows, int n_rows, int at, const float* const* x, float* const* y) {
+  vf sum[C][V] = {};
   for (int i = 0; i < n_rows; ++i) {
     const float* row = rows[i] + at;
     vf k[V];
     for (int v = 0; v < V; ++v) {
-      if (v * W % kPad == 0) __builtin_prefetch(row + 2 * V * W + v * W);
+      if (v * W % kPad == 0) __builtin_prefetch(row + (2 * V + v) * W);
       k[v] = load(row + v * W);
     }
     for (int c = 0; c < C; ++c) {
-      const vf xc = splat(x[static_cast<size_t>(i) * stride + c]);
+      const vf xc = splat(x[c][i]);
       for (int v = 0; v < V; ++v) sum[c][v] += k[v] * xc;
     }
   }
   for (int c = 0; c < C; ++c)
-    for (int v = 0; v < V; ++v) store(y[c] + at + v * W, sum[c][v]);
+    for (int v = 0; v < V; ++v) store(y[c] + at + v * W, load(y[c] + at + v * W) + sum[c][v]);
 }
 
 template <int C>
-inline void product_strip(const float* const* rows, int n_rows, int begin, int end, const float* x, int stride,
-                          float* const* y) {
-  constexpr int V = C <= 3 ? 4 : 2;  // sums enough to keep the multipliers busy, and no more than there are registers
-  int at = begin;
-  for (; at + V * W <= end; at += V * W) product_tile<C, V>(rows, n_rows, at, x, stride, y);
-  for (; at < end; at += W) product_tile<C, 1>(rows, n_rows, at, x, stride, y);
+inline void product_strip(const float* const* rows, int n_rows, Range columns, const float* const* x, float* const* y) {
+  constexpr int V = C <= 2 ? 4 : C == 3 ? 3 : 2;  // enough sums to keep the multipliers busy, no more than registers
+  int at = columns.begin;
+  for (; at + V * W <= columns.end; at += V * W) product_tile<C, V>(rows, n_rows, at, x, y);
+  for (; at < columns.end; at += W) product_tile<C, 1>(rows, n_rows, at, x, y);
 }
 
-void add_products(const float* const* rows, int n_rows, int width, const float* x, int n_columns, float* const* y) {
-  constexpr int kMost = 6;     // results at a time
-  constexpr int kStrip = 256;  // entries of 32 rows that stay in the cache while all results take them
-  const int n_groups = (n_columns + kMost - 1) / kMost;
-  const int step = n_groups > 1 ? kStrip : width;
-  for (int begin = 0; begin < width; begin += step) {
-    const int end = begin + step < width ? begin + step : width;
-    for (int g = 0, c = 0; g < n_groups; ++g) {
-      const int count = (n_columns - c + n_groups - g - 1) / (n_groups - g);
-      switch (count) {
-        case 1: product_strip<1>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-        case 2: product_strip<2>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-        case 3: product_strip<3>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-        case 4: product_strip<4>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-        case 5: product_strip<5>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-        case 6: product_strip<6>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
-      }
+void product_group(const float* const* rows, int n_rows, Range columns, const float* const* x, int n_columns,
+                   float* const* y) {
+  switch (n_columns) {
+    case 1: return product_strip<1>(rows, n_rows, columns, x, y);
+    case 2: return product_strip<2>(rows, n_rows, columns, x, y);
+    case 3: return product_strip<3>(rows, n_rows, columns, x, y);
+    case 4: return product_strip<4>(rows, n_rows, columns, x, y);
+    case 5: return product_strip<5>(rows, n_rows, columns, x, y);
+    default: return product_strip<6>(rows, n_rows, columns, x, y);
+  }
+}
+
+void add_products(const float* const* rows, int n_rows, Range columns, const float* const* x, int n_columns,
+                  float* const* y) {
+  constexpr int kMost = 6;     // vectors at a time
+  constexpr int kStrip = 256;  // entries of 32 rows that stay in the cache until all vectors have met them
+  const int n_groups = (n_columns + kMost - 1) / kMost, width = n_groups > 1 ? kStrip : columns.size();
+  for (int begin = columns.begin; begin < columns.end; begin += width) {
+    const Range strip{begin, begin + width < columns.end ? begin + width : columns.end};
+    for (int left = n_groups, c = 0; left > 0; --left) {
+      const int count = (n_columns - c + left - 1) / left;
+      product_group(rows, n_rows, strip, x + c, count, y + c);
       c += count;
     }
   }
+}
+
+template <int R>
+inline void dots_of(const float* const* rows, const float* x, int n, float* out) {
+  vf even[R] = {}, odd[R] = {};
+  for (int j = 0; j < n; j += kPad)
+    for (int v = 0; v < kPad / W; ++v) {
+      const vf xj = load(x + j + v * W);
+      for (int m = 0; m < R; ++m) (v % 2 ? odd : even)[m] += load(rows[m] + j + v * W) * xj;
+    }
+  for (int m = 0; m < R; ++m) out[m] = static_cast<float>(sum(even[m]) + sum(odd[m]));
+}
+
+void dots(const float* const* rows, int n_rows, const float* x, int n, float* out) {
+  int m = 0;
+  for (; m + 4 <= n_rows; m += 4) dots_of<4>(rows + m, x, n, out + m);
+  for (; m < n_rows; ++m) dots_of<1>(rows + m, x, n, out + m);
 }
 
 // Squared distances of 4 points to 2 vectors of support vectors, feature by feature.
@@ -356,7 +376,7 @@ extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
     update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
-    add_products,                    evaluate,          nearer,
+    add_products,                    dots,              evaluate,      nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

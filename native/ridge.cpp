@@ -12,9 +12,9 @@ namespace localsvm {
 
 namespace {
 
-constexpr int kMostColumns = 24;     // targets times folds at work at once: bounds the memory of their bases
-constexpr double kRounding = 0x1p-21;  // of a product with K, relative to what is summed
-constexpr double kTrusted = 0.5;     // part of the tolerated residual that rounding may take unseen
+constexpr int kMostColumns = 24;       // targets times folds at work at once: bounds the memory of their bases
+constexpr double kRounding = 0x1p-23;  // of a product with K, relative to what is summed
+constexpr double kTrusted = 0.5;       // part of the tolerated residual that rounding may take unseen
 
 // What the problems of one fold share.
 struct Training {
@@ -78,7 +78,7 @@ class Column {
   Lanczos start() const {
     Aligned<float> b(ld_);
     for (int i = 0; i < n_; ++i) b[i] = training_.s[i] * target_[i];
-    return Lanczos(b.data(), training_.s.data(), ld_, training_.left_out, training_.n_rows);
+    return Lanczos(b.data(), training_.s.data(), ld_, training_.n_rows);
   }
 
   void look();
@@ -142,10 +142,8 @@ double Column::rounding(const std::vector<double>& z) const {
 
 double Column::true_gap(const BlockProduct& product, const float* beta, double shift) const {
   Aligned<double> r(ld_);
-  Aligned<float> x(ld_);
-  std::copy(beta, beta + n_, x.data());
   std::copy(target_, target_ + n_, r.data());
-  product.subtract_exactly({x.data(), training_.fold, nullptr}, r.data());
+  product.subtract_exactly({beta, training_.fold, nullptr}, r.data());
   double squares = 0;
   for (int i = 0; i < n_; ++i) {
     const double s = training_.s[i];
@@ -156,25 +154,29 @@ double Column::true_gap(const BlockProduct& product, const float* beta, double s
 
 void Column::finish(const BlockProduct& product, float* beta, float* values, double* gap, int8_t* status,
                     int32_t* iterations) {
-  const size_t n_lambdas = shifts_.size(), value_ld = padded(training_.left_out.size());
-  Aligned<float> u(n_lambdas * ld_), f(n_lambdas * value_ld);
-  std::vector<float*> u_rows, f_rows;
+  const size_t n_lambdas = shifts_.size();
+  Aligned<float> coefs(n_lambdas * ld_), f(n_lambdas * ld_, Uninitialised{});
+  std::vector<float*> rows;
+  std::vector<Operand> operands;
   std::vector<std::vector<double>> z;
   for (size_t q = 0; q < n_lambdas; ++q) {
     z.push_back(std::move(shifts_[q].z));
-    u_rows.push_back(u.data() + q * ld_);
-    f_rows.push_back(f.data() + q * value_ld);
+    rows.push_back(coefs.data() + q * ld_);
+    operands.push_back({rows[q], training_.fold, f.data() + q * ld_});
   }
-  lanczos_.combine(z, u_rows.data(), f_rows.data());
+  lanczos_.combine(z, rows.data());
+  for (float* row : rows)
+    for (int i = 0; i < n_; ++i) row[i] *= training_.s[i];
+  if (training_.left_out.size() > 0) product.multiply(operands, Wanted::left_out);
   for (size_t q = 0; q < n_lambdas; ++q) {
     Shift& shift = shifts_[q];
-    float* const row = beta + q * n_;
-    for (int i = 0; i < n_; ++i) row[i] = training_.s[i] * u_rows[q][i];
-    std::copy_n(f_rows[q], training_.left_out.size(), values + q * n_ + training_.left_out.begin);
     if (shift.doubtful) {
-      shift.certificate.gap = true_gap(product, row, shift.minres.shift());
+      shift.certificate.gap = true_gap(product, rows[q], shift.minres.shift());
       shift.certificate.status = shift.certificate.gap <= problem_.tolerance ? Status::converged : Status::precision;
     }
+    std::copy_n(rows[q], n_, beta + q * n_);
+    std::copy_n(operands[q].y + training_.left_out.begin, training_.left_out.size(),
+                values + q * n_ + training_.left_out.begin);
     gap[q] = shift.certificate.gap;
     status[q] = static_cast<int8_t>(shift.certificate.status);
     iterations[q] = static_cast<int32_t>(shift.certificate.steps);
@@ -200,7 +202,7 @@ void iterate(const BlockProduct& product, const std::vector<std::unique_ptr<Colu
     }
     open = std::move(still);
     if (open.empty() || is_set(cancelled)) return;
-    product.multiply(operands);
+    product.multiply(operands, Wanted::training);
     if (is_set(cancelled)) return;
     for (size_t c : open) columns[c]->step();
   }

@@ -65,13 +65,14 @@ void Lanczos::step(const float* y) {
 
 void Lanczos::combine(const std::vector<std::vector<double>>& z, float* const* u) const {
   std::vector<std::vector<float>> rounded(z.size());
-  std::vector<const float*> x;
+  std::vector<BothProducts> products;
   for (size_t q = 0; q < z.size(); ++q) {
     rounded[q].assign(z[q].begin(), z[q].end());
     rounded[q].resize(T_.size());
-    x.push_back(rounded[q].data());
+    products.push_back({rounded[q].data(), u[q], nullptr, nullptr});
   }
-  ops().add_products(basis_rows_.data(), T_.size(), {0, static_cast<int>(ld_)}, x.data(), static_cast<int>(x.size()), u);
+  ops().add_products(basis_rows_.data(), T_.size(), {0, static_cast<int>(ld_)}, products.data(),
+                     static_cast<int>(products.size()));
 }
 
 }  // namespace localsvm

@@ -220,8 +220,10 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
 // V vectors of each of C sums stay in registers while the rows pass by; every row's next cache lines are asked for ahead.
 // The sums start at zero: what is added up so far is large, and would round a little of every product away.
 template <int C, int V>
-inline void product_tile(const float* const* rows, int n_rows, int at, const float* const* x, float* const* y) {
-  vf sum[C][V] = {};
+inline void products_down(const float* const* rows, int n_rows, int at, const BothProducts* products) {
+  vf sum[C][V];
+  for (int c = 0; c < C; ++c)
+    for (int v = 0; v < V; ++v) sum[c][v] = splat(0.0f);
   for (int i = 0; i < n_rows; ++i) {
     const float* row = rows[i] + at;
     vf k[V];
@@ -230,47 +232,79 @@ inline void product_tile(const float* const* rows, int n_rows, int at, const flo
       k[v] = load(row + v * W);
     }
     for (int c = 0; c < C; ++c) {
-      const vf xc = splat(x[c][i]);
-      for (int v = 0; v < V; ++v) sum[c][v] += k[v] * xc;
+      const vf x = splat(products[c].x[i]);
+      for (int v = 0; v < V; ++v) sum[c][v] += k[v] * x;
     }
   }
   for (int c = 0; c < C; ++c)
-    for (int v = 0; v < V; ++v) store(y[c] + at + v * W, load(y[c] + at + v * W) + sum[c][v]);
+    for (int v = 0; v < V; ++v) {
+      float* const down = products[c].down + at + v * W;
+      store(down, load(down) + sum[c][v]);
+    }
 }
 
-template <int C>
-inline void product_strip(const float* const* rows, int n_rows, Range columns, const float* const* x, float* const* y) {
-  constexpr int V = C <= 2 ? 4 : C == 3 ? 3 : 2;  // enough sums to keep the multipliers busy, no more than registers
-  int at = columns.begin;
-  for (; at + V * W <= columns.end; at += V * W) product_tile<C, V>(rows, n_rows, at, x, y);
-  for (; at < columns.end; at += W) product_tile<C, 1>(rows, n_rows, at, x, y);
-}
-
-void product_group(const float* const* rows, int n_rows, Range columns, const float* const* x, int n_columns,
-                   float* const* y) {
-  switch (n_columns) {
-    case 1: return product_strip<1>(rows, n_rows, columns, x, y);
-    case 2: return product_strip<2>(rows, n_rows, columns, x, y);
-    case 3: return product_strip<3>(rows, n_rows, columns, x, y);
-    case 4: return product_strip<4>(rows, n_rows, columns, x, y);
-    case 5: return product_strip<5>(rows, n_rows, columns, x, y);
-    default: return product_strip<6>(rows, n_rows, columns, x, y);
-  }
-}
-
-void add_products(const float* const* rows, int n_rows, Range columns, const float* const* x, int n_columns,
-                  float* const* y) {
-  constexpr int kMost = 6;     // vectors at a time
-  constexpr int kStrip = 256;  // entries of 32 rows that stay in the cache until all vectors have met them
-  const int n_groups = (n_columns + kMost - 1) / kMost, width = n_groups > 1 ? kStrip : columns.size();
-  for (int begin = columns.begin; begin < columns.end; begin += width) {
-    const Range strip{begin, begin + width < columns.end ? begin + width : columns.end};
-    for (int left = n_groups, c = 0; left > 0; --left) {
-      const int count = (n_columns - c + left - 1) / left;
-      product_group(rows, n_rows, strip, x + c, count, y + c);
-      c += count;
+template <int C, int R>
+inline void products_across(const float* const* rows, int first, Range columns, const BothProducts* products) {
+  vf sum[C][R];
+  for (int c = 0; c < C; ++c)
+    for (int r = 0; r < R; ++r) sum[c][r] = splat(0.0f);
+  for (int j = columns.begin; j < columns.end; j += W) {
+    vf k[R];
+    for (int r = 0; r < R; ++r) k[r] = load(rows[first + r] + j);
+    for (int c = 0; c < C; ++c) {
+      const vf x = load(products[c].x_across + j);
+      for (int r = 0; r < R; ++r) sum[c][r] += k[r] * x;
     }
   }
+  for (int c = 0; c < C; ++c)
+    for (int r = 0; r < R; ++r) {
+      float* const across = products[c].across + (first + r) * kMaxLanes;
+      store(across, load(across) + sum[c][r]);
+    }
+}
+
+// C products; `both`: down and across.  The sums are enough to keep the multipliers busy, and no more than registers.
+template <int C, bool both>
+inline void product_group(const float* const* rows, int n_rows, Range columns, const BothProducts* products) {
+  constexpr int V = C <= 2 ? 4 : 2, R = C <= 3 ? 4 : C == 4 ? 3 : 2;
+  int at = columns.begin;
+  for (; at + V * W <= columns.end; at += V * W) products_down<C, V>(rows, n_rows, at, products);
+  for (; at < columns.end; at += W) products_down<C, 1>(rows, n_rows, at, products);
+  if (!both) return;
+  int first = 0;
+  for (; first + R <= n_rows; first += R) products_across<C, R>(rows, first, columns, products);
+  for (; first < n_rows; ++first) products_across<C, 1>(rows, first, columns, products);
+}
+
+template <bool both>
+inline void all_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products,
+                         int count) {
+  constexpr int kMost = 6;     // products at a time
+  constexpr int kStrip = 256;  // entries of 32 rows that stay in the cache until all have met them
+  const int n_groups = (count + kMost - 1) / kMost;
+  for (int begin = columns.begin; begin < columns.end; begin += kStrip) {
+    const Range strip{begin, begin + kStrip < columns.end ? begin + kStrip : columns.end};
+    for (int left = n_groups, c = 0; left > 0; --left) {
+      const int size = (count - c + left - 1) / left;
+      switch (size) {
+        case 1: product_group<1, both>(rows, n_rows, strip, products + c); break;
+        case 2: product_group<2, both>(rows, n_rows, strip, products + c); break;
+        case 3: product_group<3, both>(rows, n_rows, strip, products + c); break;
+        case 4: product_group<4, both>(rows, n_rows, strip, products + c); break;
+        case 5: product_group<5, both>(rows, n_rows, strip, products + c); break;
+        default: product_group<6, both>(rows, n_rows, strip, products + c);
+      }
+      c += size;
+    }
+  }
+}
+
+void add_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count) {
+  all_products<false>(rows, n_rows, columns, products, count);
+}
+
+void add_both_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count) {
+  all_products<true>(rows, n_rows, columns, products, count);
 }
 
 template <int R>
@@ -376,7 +410,7 @@ extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
     update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
-    add_products,                    dots,              evaluate,      nearer,
+    add_products,                    add_both_products, dots,          evaluate,      nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

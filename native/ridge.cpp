@@ -143,7 +143,7 @@ double Column::rounding(const std::vector<double>& z) const {
 double Column::true_gap(const BlockProduct& product, const float* beta, double shift) const {
   Aligned<double> r(ld_);
   std::copy(target_, target_ + n_, r.data());
-  product.subtract_exactly({beta, training_.fold, nullptr}, r.data());
+  product.subtract_exactly(beta, r.data());
   double squares = 0;
   for (int i = 0; i < n_; ++i) {
     const double s = training_.s[i];
@@ -167,7 +167,7 @@ void Column::finish(const BlockProduct& product, float* beta, float* values, dou
   lanczos_.combine(z, rows.data());
   for (float* row : rows)
     for (int i = 0; i < n_; ++i) row[i] *= training_.s[i];
-  if (training_.left_out.size() > 0) product.multiply(operands, Wanted::left_out);
+  if (training_.fold >= 0) product.validate(operands, training_.fold);
   for (size_t q = 0; q < n_lambdas; ++q) {
     Shift& shift = shifts_[q];
     if (shift.doubtful) {
@@ -202,7 +202,7 @@ void iterate(const BlockProduct& product, const std::vector<std::unique_ptr<Colu
     }
     open = std::move(still);
     if (open.empty() || is_set(cancelled)) return;
-    product.multiply(operands, Wanted::training);
+    product.multiply(operands);
     if (is_set(cancelled)) return;
     for (size_t c : open) columns[c]->step();
   }

@@ -252,7 +252,6 @@ def expectile_problem(K: FloatArray, y: FloatArray, weight: FloatArray, lam: flo
 
 def solve_square(problem: SquareProblem, *, max_steps: int = 100) -> FloatArray:
     """Solve (K + c diag(1/a)) beta = y until the a_i agree with the signs of beta: once for least squares."""
-    beta = np.zeros(len(problem.y))
     factor = problem.factor(problem.y)
     for _ in range(max_steps):
         beta = np.linalg.solve(problem.K + np.diag(problem.lam * problem.total / factor), problem.y)

@@ -56,8 +56,9 @@ class Solved:
         targets, weight, _, _, lams = self.problem
         train = self.train(fold)
         rows = train & (weight > 0)
-        K, y, w = self.K[np.ix_(rows, rows)], targets[t, rows], weight[rows]
-        return rows, reference.ridge_problem(K, y.astype(float), w.astype(float), lams[q])
+        K = self.K[np.ix_(rows, rows)].astype(float)
+        y, w = targets[t, rows].astype(float), weight[rows].astype(float)
+        return rows, reference.ridge_problem(K, y, w, lams[q])
 
     def true_gap(self, t, fold, q):
         rows, exact = self.exact(t, fold, q)
@@ -85,8 +86,7 @@ def solve(
     cell = Cell(X, ends, kernel, None, max_bytes)
     cell.set_width(width)
     solved = cell.solve_ridge(targets, weight, folds, lams, tolerance, max_iterations, token, n_threads)
-    K = cell.kernel_matrix().astype(np.float64)
-    return Solved(*solved, K, (targets, weight, ends, folds, lams))
+    return Solved(*solved, cell.kernel_matrix(), (targets, weight, ends, folds, lams))
 
 
 def equal(a, b):
@@ -137,8 +137,9 @@ def test_functions_equal_those_of_kernel_ridge(weight):
         for q, lam in enumerate(LAMS[:3]):
             oracle = KernelRidge(alpha=lam * weight[train].sum(), kernel="rbf", gamma=1 / 0.5**2)
             oracle.fit(X200[train], Y200[train], sample_weight=weight[train])
-            np.testing.assert_allclose(solved.K @ solved.beta[0, fold, q], oracle.predict(X200), atol=0.02)
-            np.testing.assert_allclose(solved.values[0, q, ~train], oracle.predict(X200)[~train] if fold else [], atol=0.02)
+            f = oracle.predict(X200)
+            np.testing.assert_allclose(solved.K @ solved.beta[0, fold, q], f, atol=0.02)
+            np.testing.assert_allclose(solved.values[0, q, ~train], f[~train], atol=0.02)
 
 
 def test_the_gap_bounds_the_distance_from_the_exact_solution():
@@ -154,7 +155,7 @@ def test_rows_left_out_have_no_coefficient_and_their_values_come_from_the_others
     for fold in range(len(ENDS)):
         out = ~solved.train(fold)
         assert (solved.beta[:, fold][..., out] == 0).all()
-        values = solved.beta[0, fold].astype(float) @ solved.K
+        values = solved.beta[0, fold].astype(float) @ solved.K.astype(float)
         size = np.abs(solved.beta[0, fold]).sum(axis=1, keepdims=True)
         assert (np.abs(solved.values[0][:, out] - values[:, out]) <= 2.0**-21 * size).all()
 
@@ -222,15 +223,16 @@ def test_folds_solved_together_are_solved_as_alone():
         np.testing.assert_array_equal(together.beta[:, [fold]], alone.beta)
 
 
-def test_neither_threads_nor_storage_change_a_bit():
-    X, y = smooth(700, 5, seed=3)
-    weight, ends = np.ones(700, dtype=np.float32), [140, 280, 420, 560, 700]
-    row = 704 * 4
-    always = 5 * row + 700 * 16 * 12 + 32 * row
-    plain = solve(X, y, weight, ends=ends)
-    for max_bytes in (None, always + 700 * row, always + 100 * row):
-        for n_threads in (1, 2, 3):
-            equal(plain, solve(X, y, weight, ends=ends, n_threads=n_threads, max_bytes=max_bytes))
+@pytest.mark.parametrize("n", [700, 4500])
+def test_neither_threads_nor_storage_change_a_bit(n):
+    X, y = smooth(n, 5, seed=3)
+    options = {"weight": np.ones(n, dtype=np.float32), "ends": [n // 5, n // 2, n - 3, n], "lams": [1e-2, 1e-4]}
+    row = (n + 15) // 16 * 16 * 4
+    always = 5 * row + n * 16 * 12 + 32 * row
+    plain = solve(X, y, **options)
+    for max_bytes in (None, always + n * row, always + 100 * row):
+        for n_threads in (1, 3):
+            equal(plain, solve(X, y, **options, n_threads=n_threads, max_bytes=max_bytes))
 
 
 @pytest.mark.parametrize("level", available_simd_levels())
@@ -308,13 +310,15 @@ def test_a_cancelled_solve_says_so_and_ends_at_once():
     token.cancel()
     solved = solve(token=token)
     assert (solved.status == CANCELLED).all()
-    X, y = smooth(3000, 8)
+    n = 3000
+    X, y = smooth(n, 8)
     token = CancelToken()
     timer = threading.Timer(0.05, token.cancel)
     timer.start()
-    endless = solve(X, y, np.ones(3000, np.float32), ends=[3000], folds=[-1], lams=[1e-12], tolerance=1e-30, token=token)
+    endless = {"lams": [1e-12], "tolerance": 1e-30, "token": token}
+    solved = solve(X, y, np.ones(n, dtype=np.float32), ends=[n], folds=[-1], **endless)
     timer.join()
-    assert (endless.status == CANCELLED).all()
+    assert (solved.status == CANCELLED).all()
 
 
 @pytest.mark.parametrize(

@@ -254,7 +254,7 @@ def solve_square(problem: SquareProblem, *, max_steps: int = 100) -> FloatArray:
     """Solve (K + c diag(1/a)) beta = y until the a_i agree with the signs of beta: once for least squares."""
     factor = problem.factor(problem.y)
     for _ in range(max_steps):
-        beta = np.linalg.solve(problem.K + np.diag(problem.lam * problem.total / factor), problem.y)
+        beta = np.asarray(np.linalg.solve(problem.K + np.diag(problem.lam * problem.total / factor), problem.y), float)
         if (factor == problem.factor(beta)).all():
             return beta
         factor = problem.factor(beta)

@@ -89,29 +89,55 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
                         to_numpy(std::move(result.steps), {n_lambdas}));
 }
 
-nb::tuple ridge(const Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
-                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
-                int n_threads) {
-  const size_t n = cell.n(), n_targets = targets.shape(0), n_folds = folds.size(), n_lambdas = lambdas.size();
+SquareProblem square_problem(const Cell& cell, const Matrix& targets, const Vector& weight,
+                             const std::vector<int>& folds, const std::vector<double>& lambdas, double tolerance,
+                             int max_iterations) {
+  const size_t n = cell.n();
   require(targets.shape(1) == n && weight.shape(0) == n, "targets and weights need one entry per row");
   for (size_t i = 0; i < n; ++i)
-    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must not be negative");
+    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must be finite and not negative");
   for (int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
-  for (double lam : lambdas) require(lam > 0, "lambdas must be positive");
+  for (size_t q = 0; q < lambdas.size(); ++q)
+    require(lambdas[q] > 0 && (q == 0 || lambdas[q] <= lambdas[q - 1]), "lambdas must be positive and descend");
   require(tolerance > 0 && max_iterations >= 0, "the tolerance must be positive");
-  require(n_threads >= 1, "at least one thread is needed");
-  RidgeResult result;
-  {
-    nb::gil_scoped_release unlocked;
-    result = cell.solve_ridge({targets.data(), static_cast<int>(n_targets), weight.data(), folds, lambdas, tolerance,
-                               max_iterations},
-                              n_threads, flag_of(token));
-  }
+  return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lambdas, tolerance, max_iterations};
+}
+
+nb::tuple square_result(const Cell& cell, const SquareProblem& problem, SquareResult result) {
+  const size_t n = cell.n(), n_targets = problem.n_targets, n_folds = problem.folds.size();
+  const size_t n_lambdas = problem.lambdas.size();
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_targets, n_folds, n_lambdas, n}),
                         to_numpy(std::move(result.values), {n_targets, n_lambdas, n}),
                         to_numpy(std::move(result.gap), {n_targets, n_folds, n_lambdas}),
                         to_numpy(std::move(result.status), {n_targets, n_folds, n_lambdas}),
                         to_numpy(std::move(result.iterations), {n_targets, n_folds, n_lambdas}));
+}
+
+nb::tuple ridge(const Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
+                int n_threads) {
+  require(n_threads >= 1, "at least one thread is needed");
+  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
+  SquareResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = cell.solve_ridge(problem, n_threads, flag_of(token));
+  }
+  return square_result(cell, problem, std::move(result));
+}
+
+nb::tuple expectile(const Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+                    const std::vector<double>& lambdas, double tau, double tolerance, int max_iterations,
+                    const CancelToken* token, int n_threads) {
+  require(n_threads >= 1, "at least one thread is needed");
+  require(tau > 0 && tau < 1, "tau must lie between 0 and 1");
+  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
+  SquareResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    result = cell.solve_expectile(problem, tau, n_threads, flag_of(token));
+  }
+  return square_result(cell, problem, std::move(result));
 }
 
 // All rows of a symmetric matrix that a cell copies row by row.
@@ -195,6 +221,8 @@ NB_MODULE(_native, m) {
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
       .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tolerance"_a,
+           "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
+      .def("solve_expectile", &expectile, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tau"_a, "tolerance"_a,
            "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
       .def("kernel_matrix", [](const Cell& cell) { return square(cell, &Cell::copy_kernel); })

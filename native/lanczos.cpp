@@ -7,7 +7,7 @@ namespace localsvm {
 
 namespace {
 
-constexpr double kNothing = 0x1p-21;  // of A v: what is left of it below this is rounding
+constexpr double kNothing = 0x1p-24;  // of the largest A v: a vector shorter than this is rounding
 
 double norm_of(const Aligned<double>& v) {
   double squares = 0;
@@ -52,12 +52,9 @@ void Lanczos::step(const float* y) {
   op.subtract_rows(next_.data(), basis_rows_.data(), parts.data(), j + 1, all);
 
   alpha += parts[j];
-  double beta = norm_of(next_);
-  const double before = j > 0 ? T_.beta[j] : 0.0;
-  if (j + 1 >= dimension_ || !(beta > kNothing * (std::abs(alpha) + before))) {
-    complete_ = true;
-    beta = 0;
-  }
+  const double beta = norm_of(next_);
+  largest_ = std::max(largest_, std::abs(alpha) + beta);
+  complete_ = j + 1 >= dimension_ || !(beta > kNothing * largest_);
   T_.alpha.push_back(alpha);
   T_.beta.push_back(beta);
   if (!complete_) extend(beta);

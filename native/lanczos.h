@@ -20,7 +20,7 @@ class Lanczos {
   const float* operand() const { return x_.data(); }
   void step(const float* y);
 
-  // No vector is left: the space holds the solutions for all shifts.
+  // No vector is left that is more than rounding.
   bool is_complete() const { return complete_; }
   const Tridiagonal& matrix() const { return T_; }
 
@@ -34,6 +34,7 @@ class Lanczos {
   const size_t ld_;
   const int dimension_;
   bool complete_ = false;
+  double largest_ = 0;
   Tridiagonal T_;
   std::vector<Aligned<float>> basis_;
   std::vector<const float*> basis_rows_;

@@ -92,6 +92,8 @@ nb::tuple solve_path(const Cell& cell, int problem, int fold, const std::vector<
                         to_numpy(std::move(result.steps), {n_lambdas}));
 }
 
+bool has_width(const Cell& cell) { return (cell.is_part() ? *cell.whole() : cell).has_width(); }
+
 std::unique_ptr<Cell> part_of(const Cell& whole, const std::vector<int>& rows, const CancelToken* token) {
   require(!whole.is_part(), "a part has no parts");
   require(!rows.empty(), "a part needs at least one row");
@@ -117,7 +119,7 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
     require(cells[j] != nullptr, "a cell is missing");
     const Cell& cell = *cells[j];
     require(problems[j] >= 0 && problems[j] < cell.n_problems(), "no such problem");
-    require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
+    require(has_width(cell), "set a width first");
     require(cell.is_part() || problems[j] < cell.n_prepared(), "set a width after the problem was added");
     require(n_lambdas[j] >= 0 && n_lambdas[j] <= static_cast<int>(lambdas.shape(1)), "too many lambdas");
     for (const int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
@@ -141,32 +143,74 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
                         to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
 }
 
-nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
-                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
-                int n_threads) {
-  const size_t n = cell.n(), n_targets = targets.shape(0), n_folds = folds.size(), n_lambdas = lambdas.size();
+// A part of a cell has its kernel matrix while it is solved.
+class KernelInUse {
+ public:
+  KernelInUse(Cell& cell, const CancelToken* token) : cell_(cell) {
+    if (cell_.is_part()) cell_.follow_width(flag_of(token));
+  }
+  ~KernelInUse() {
+    if (cell_.is_part()) cell_.release_kernel();
+  }
+  KernelInUse(const KernelInUse&) = delete;
+  KernelInUse& operator=(const KernelInUse&) = delete;
+
+ private:
+  Cell& cell_;
+};
+
+SquareProblem square_problem(const Cell& cell, const Matrix& targets, const Vector& weight,
+                             const std::vector<int>& folds, const std::vector<double>& lambdas, double tolerance,
+                             int max_iterations) {
+  const size_t n = cell.n();
+  require(has_width(cell), "set a width first");
   require(targets.shape(1) == n && weight.shape(0) == n, "targets and weights need one entry per row");
   for (size_t i = 0; i < n; ++i)
-    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must not be negative");
+    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must be finite and not negative");
   for (int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
-  for (double lam : lambdas) require(lam > 0, "lambdas must be positive");
+  for (size_t q = 0; q < lambdas.size(); ++q)
+    require(lambdas[q] > 0 && (q == 0 || lambdas[q] <= lambdas[q - 1]), "lambdas must be positive and descend");
   require(tolerance > 0 && max_iterations >= 0, "the tolerance must be positive");
-  require(n_threads >= 1, "at least one thread is needed");
-  require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
-  RidgeResult result;
-  {
-    nb::gil_scoped_release unlocked;
-    if (cell.is_part()) cell.follow_width(flag_of(token));
-    result = cell.solve_ridge({targets.data(), static_cast<int>(n_targets), weight.data(), folds, lambdas, tolerance,
-                               max_iterations},
-                              n_threads, flag_of(token));
-    if (cell.is_part()) cell.release_kernel();
-  }
+  return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lambdas, tolerance, max_iterations};
+}
+
+nb::tuple square_result(const Cell& cell, const SquareProblem& problem, SquareResult result) {
+  const size_t n = cell.n(), n_targets = problem.n_targets, n_folds = problem.folds.size();
+  const size_t n_lambdas = problem.lambdas.size();
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_targets, n_folds, n_lambdas, n}),
                         to_numpy(std::move(result.values), {n_targets, n_lambdas, n}),
                         to_numpy(std::move(result.gap), {n_targets, n_folds, n_lambdas}),
                         to_numpy(std::move(result.status), {n_targets, n_folds, n_lambdas}),
                         to_numpy(std::move(result.iterations), {n_targets, n_folds, n_lambdas}));
+}
+
+nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
+                int n_threads) {
+  require(n_threads >= 1, "at least one thread is needed");
+  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
+  SquareResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    const KernelInUse kernel(cell, token);
+    result = cell.solve_ridge(problem, n_threads, flag_of(token));
+  }
+  return square_result(cell, problem, std::move(result));
+}
+
+nb::tuple expectile(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+                    const std::vector<double>& lambdas, double tau, double tolerance, int max_iterations,
+                    const CancelToken* token, int n_threads) {
+  require(n_threads >= 1, "at least one thread is needed");
+  require(tau > 0 && tau < 1, "tau must lie between 0 and 1");
+  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
+  SquareResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    const KernelInUse kernel(cell, token);
+    result = cell.solve_expectile(problem, tau, n_threads, flag_of(token));
+  }
+  return square_result(cell, problem, std::move(result));
 }
 
 // All rows of a symmetric matrix that a cell copies row by row.
@@ -252,10 +296,12 @@ NB_MODULE(_native, m) {
       .def("part", &part_of, "rows"_a, "token"_a.none() = nb::none(), nb::keep_alive<0, 1>())
       .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tolerance"_a,
            "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
+      .def("solve_expectile", &expectile, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tau"_a, "tolerance"_a,
+           "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
       .def("kernel_matrix",
            [](const Cell& cell) {
-             require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
+             require(has_width(cell), "set a width first");
              return square(cell, &Cell::copy_kernel);
            })
       .def_prop_ro("storage", &storage_name)

@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "expectile.h"
 #include "parallel.h"
+#include "ridge.h"
 
 namespace localsvm {
 
@@ -259,8 +261,13 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   return result;
 }
 
-RidgeResult Cell::solve_ridge(const RidgeProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const {
+SquareResult Cell::solve_ridge(const SquareProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const {
   return localsvm::solve_ridge(view(cancelled), fold_ends_, problem, n_threads);
+}
+
+SquareResult Cell::solve_expectile(const SquareProblem& problem, double tau, int n_threads,
+                                   const std::atomic<bool>* cancelled) const {
+  return localsvm::solve_expectile(view(cancelled), fold_ends_, problem, tau, n_threads);
 }
 
 }  // namespace localsvm

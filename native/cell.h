@@ -24,6 +24,7 @@
 #include "row_cache.h"
 #include "samples.h"
 #include "solver.h"
+#include "square_columns.h"
 
 namespace localsvm {
 
@@ -74,8 +75,10 @@ class Cell {
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
                         const StopRule& stop) const;
 
-  // Least squares: all targets, folds and lambdas of this width at once.
-  RidgeResult solve_ridge(const RidgeProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const;
+  // Least squares and expectiles: all targets, folds and lambdas of this width at once.
+  SquareResult solve_ridge(const SquareProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const;
+  SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads,
+                               const std::atomic<bool>* cancelled) const;
 
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }

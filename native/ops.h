@@ -41,6 +41,15 @@ struct SupportView {
   int n_outputs;
 };
 
+// A vector, the part of it that meets the rows of a block of a matrix and the part that meets its columns, and what it
+// is multiplied to: down the columns, and across the rows.
+struct BothProducts {
+  const float* x;         // per row
+  float* down;            // per column
+  const float* x_across;  // per column
+  float* across;          // per row, in kMaxLanes parts
+};
+
 struct Ops {
   const char* name;
 
@@ -79,8 +88,14 @@ struct Ops {
   // The same, all in double: for sums that have to come back to zero when rows are taken out again.
   void (*subtract_rows_exactly)(double* r, const float* const* rows, const float* c, int count, Range range);
 
-  // y[c][j] += sum_i x[i*n_columns + c] rows[i][j] for j < width (a multiple of kPad), i in order, whatever n_columns.
-  void (*add_products)(const float* const* rows, int n_rows, int width, const float* x, int n_columns, float* const* y);
+  // down[j] += sum_i x[i] rows[i][j] for j in columns and `count` products; i in order, whatever the count.
+  void (*add_products)(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
+  // The same, and across[i*kMaxLanes + lane] += the lane's part of sum_j rows[i][j] x_across[j].
+  void (*add_both_products)(const float* const* rows, int n_rows, Range columns, const BothProducts* products,
+                            int count);
+
+  // out[m] = sum_j rows[m][j] x[j] for j < n (a multiple of kPad), in single precision.
+  void (*dots)(const float* const* rows, int n_rows, const float* x, int n, float* out);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,

@@ -1,6 +1,6 @@
 // One vector type per SIMD level.
 //
-// Included only by ops_level.cpp and nearest_level.cpp, which are compiled once per level with that level's compiler flags.  Everything
+// Included only by the sources *_level.cpp, which are compiled once per level with that level's compiler flags.  Everything
 // here is `static inline` inside the level's own namespace, so that no function compiled for AVX-512 can be chosen
 // by the linker for a baseline caller.  For the same reason the standard library stays out of this file.
 #pragma once

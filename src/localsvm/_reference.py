@@ -199,6 +199,68 @@ def solve_path(problems: Sequence[BoxProblem], *, tolerance: float = 1e-6) -> li
     return path
 
 
+# -------------------------------------------------------------------- least squares and expectiles
+#
+# The loss a_i (y_i - f(x_i))^2 has a_i = w_i for least squares; for the expectile tau it is tau w_i
+# where y_i > f(x_i) and (1 - tau) w_i where not, so least squares is twice the expectile 1/2. Its
+# conjugate is a square again: with beta = beta_i, c = lam W and a_i by the sign of beta_i,
+#
+#     dual(beta) = lam (2 y'beta - beta'K beta - c sum_i beta_i^2 / a_i).
+
+
+@dataclass(frozen=True)
+class SquareProblem:
+    """Minimise lam ||f||^2 + 1/W sum_i a_i (y_i - f(x_i))^2, a_i by the sign of y_i - f(x_i)."""
+
+    K: FloatArray
+    y: FloatArray
+    above: FloatArray
+    """a_i where y_i > f(x_i)."""
+    below: FloatArray
+    lam: float
+    total: float
+    """W, the sum of the weights."""
+
+    def factor(self, sign: FloatArray) -> FloatArray:
+        """Return a_i by the sign of the residual, or of beta."""
+        return np.where(sign > 0, self.above, self.below)
+
+    def primal_risk(self, beta: FloatArray) -> float:
+        """Compute lam ||f||^2 + 1/W sum_i a_i (y_i - f(x_i))^2."""
+        f = self.K @ beta
+        return float(self.lam * beta @ f + (self.factor(self.y - f) * (self.y - f) ** 2).sum() / self.total)
+
+    def dual_risk(self, beta: FloatArray) -> float:
+        """Compute a lower bound of every regularised risk."""
+        ridge = self.lam * self.total * beta**2 / self.factor(beta)
+        return float(self.lam * (2 * self.y @ beta - beta @ self.K @ beta - ridge.sum()))
+
+    def duality_gap(self, beta: FloatArray) -> float:
+        """Compute the duality gap in units of the risk."""
+        return self.primal_risk(beta) - self.dual_risk(beta)
+
+
+def ridge_problem(K: FloatArray, y: FloatArray, weight: FloatArray, lam: float) -> SquareProblem:
+    """State least squares, for positive weights."""
+    return SquareProblem(K, y, weight, weight, lam, float(weight.sum()))
+
+
+def expectile_problem(K: FloatArray, y: FloatArray, weight: FloatArray, lam: float, tau: float) -> SquareProblem:
+    """State the problem of the expectile tau, for positive weights."""
+    return SquareProblem(K, y, tau * weight, (1 - tau) * weight, lam, float(weight.sum()))
+
+
+def solve_square(problem: SquareProblem, *, max_steps: int = 100) -> FloatArray:
+    """Solve (K + c diag(1/a)) beta = y until the a_i agree with the signs of beta: once for least squares."""
+    factor = problem.factor(problem.y)
+    for _ in range(max_steps):
+        beta = np.asarray(np.linalg.solve(problem.K + np.diag(problem.lam * problem.total / factor), problem.y), float)
+        if (factor == problem.factor(beta)).all():
+            return beta
+        factor = problem.factor(beta)
+    raise RuntimeError(f"the signs still change after {max_steps} steps; raise max_steps.")
+
+
 # ------------------------------------------------------------------------------------------- risks
 
 

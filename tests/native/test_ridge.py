@@ -1,0 +1,255 @@
+"""Least squares of a cell: certificates, an independent solver, laws, and what it has to survive."""
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION
+from sklearn.kernel_ridge import KernelRidge
+from squares import ENDS, LAMS, TOLERANCE, TRUE, UNIT, WEIGHT, X200, Y200, equal, finite, smooth, solve
+
+from localsvm import _reference as reference
+from localsvm._native import CancelToken, available_simd_levels, set_simd_level, simd_level
+
+TIGHT = 1e-7
+
+
+# ------------------------------------------------------------------------------------ certificates
+
+
+@pytest.mark.parametrize("width", [0.05, 0.3, 1.0, 10.0])
+@pytest.mark.parametrize("weight", [UNIT, WEIGHT], ids=["unit", "weights"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5])
+def test_a_solve_ends_with_a_true_certificate(width, weight, kernel, tolerance):
+    solved = solve(weight=weight, width=width, kernel=kernel, tolerance=tolerance, folds=[-1, 0, 3])
+    assert (solved.status == CONVERGED).all()
+    assert (solved.gap <= tolerance).all()
+    for at in np.ndindex(solved.gap.shape):
+        assert solved.true_gap(*at) <= TRUE * solved.gap[at] + 1e-9
+
+
+def test_without_convergence_the_certificate_is_true_and_says_why():
+    few = solve(tolerance=1e-6, lams=[1e-5], max_iterations=3)
+    assert (few.status == MAX_STEPS).all() and (few.iterations == 3).all()
+    beyond = solve(tolerance=1e-12, lams=[1e-7], width=10.0)
+    assert (beyond.status == PRECISION).all()
+    for solved in (few, beyond):
+        assert (solved.gap > 0).all()
+        for at in np.ndindex(solved.gap.shape):
+            assert solved.true_gap(*at) <= TRUE * solved.gap[at]
+
+
+def test_fewer_iterations_reach_a_looser_tolerance_and_a_larger_lam():
+    loose, tight = solve(tolerance=1e-2), solve(tolerance=1e-5)
+    assert (loose.iterations <= tight.iterations).all() and (loose.iterations < tight.iterations).any()
+    assert (np.diff(tight.iterations, axis=2) >= 0).all()
+
+
+# ----------------------------------------------------------------------------------------- oracles
+
+
+@pytest.mark.parametrize("weight", [UNIT, WEIGHT], ids=["unit", "weights"])
+def test_functions_equal_those_of_kernel_ridge(weight):
+    solved = solve(weight=weight, tolerance=TIGHT, lams=LAMS[:3], folds=[-1, 0, 1, 4])
+    for fold in range(4):
+        train = solved.train(fold)
+        for q, lam in enumerate(LAMS[:3]):
+            oracle = KernelRidge(alpha=lam * weight[train].sum(), kernel="rbf", gamma=1 / 0.5**2)
+            oracle.fit(X200[train], Y200[train], sample_weight=weight[train])
+            f = oracle.predict(X200)
+            np.testing.assert_allclose(solved.K @ solved.beta[0, fold, q], f, atol=0.02)
+            np.testing.assert_allclose(solved.values[0, q, ~train], f[~train], atol=0.02)
+
+
+def test_the_gap_bounds_the_distance_from_the_exact_solution():
+    solved = solve(weight=WEIGHT)
+    for t, fold, q in np.ndindex(solved.gap.shape):
+        rows, exact = solved.exact(t, fold, q)
+        off = solved.beta[t, fold, q, rows] - reference.solve_square(exact)
+        assert exact.lam * off @ exact.K @ off <= TRUE * solved.gap[t, fold, q]
+
+
+def test_rows_left_out_have_no_coefficient_and_their_values_come_from_the_others():
+    solved = solve(weight=WEIGHT)
+    for fold in range(len(ENDS)):
+        out = ~solved.train(fold)
+        assert (solved.beta[:, fold][..., out] == 0).all()
+        values = solved.beta[0, fold].astype(float) @ solved.K.astype(float)
+        size = np.abs(solved.beta[0, fold]).sum(axis=1, keepdims=True)
+        assert (np.abs(solved.values[0][:, out] - values[:, out]) <= 2.0**-21 * size).all()
+
+
+def test_values_of_folds_not_asked_for_are_zero():
+    solved = solve(folds=[2, -1])
+    asked = ~solved.train(0)
+    assert (solved.values[..., asked] != 0).all() and (solved.values[..., ~asked] == 0).all()
+
+
+# -------------------------------------------------------------------------------------------- laws
+
+
+@settings(deadline=None, max_examples=25)
+@given(exponent=st.integers(-8, 8), flip=st.booleans())
+def test_scaling_the_target_scales_the_function(exponent, flip):
+    factor = np.float32(2.0**exponent * (-1 if flip else 1))
+    plain = solve()
+    scaled = solve(targets=factor * Y200, tolerance=TOLERANCE * float(factor) ** 2)
+    np.testing.assert_array_equal(scaled.beta, factor * plain.beta)
+    np.testing.assert_array_equal(scaled.iterations, plain.iterations)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**31), width=st.sampled_from([0.1, 0.5, 3.0]))
+def test_a_weight_of_two_is_a_row_given_twice(seed, width):
+    X, y = smooth(60, seed=seed)
+    weight = np.random.default_rng(seed).choice([1.0, 2.0], 60).astype(np.float32)
+    index = np.repeat(np.arange(60), weight.astype(int))
+    n = len(index)
+    weighted = solve(X, y, weight, width=width, ends=[60], folds=[-1], tolerance=1e-6)
+    repeated = solve(X[index], y[index], np.ones(n, np.float32), width=width, ends=[n], folds=[-1], tolerance=1e-6)
+    for q, lam in enumerate(LAMS):
+        f, g = weighted.K @ weighted.beta[0, 0, q], repeated.K @ repeated.beta[0, 0, q]
+        # Both are within 1e-6 of the same minimum, and the mean loss is strongly convex in f.
+        assert np.mean((f[index] - g) ** 2) <= 4 * (weighted.gap[0, 0, q] + repeated.gap[0, 0, q]), lam
+
+
+def test_a_weight_of_zero_is_no_row():
+    weight = UNIT.copy()
+    weight[::7] = 0
+    solved = solve(weight=weight, tolerance=1e-6)
+    keep = weight > 0
+    ends = [int(keep[:end].sum()) for end in ENDS]
+    without = solve(X200[keep], Y200[keep], UNIT[keep], ends=ends, tolerance=1e-6)
+    assert (solved.beta[..., ~keep] == 0).all()
+    np.testing.assert_allclose(solved.values[..., keep], without.values, atol=0.02)
+
+
+def test_targets_solved_together_are_solved_as_alone():
+    rng = np.random.default_rng(5)
+    targets = np.stack([Y200, *rng.standard_normal((8, 200)).astype(np.float32), X200[:, 0]])
+    together = solve(targets=targets)
+    for t, target in enumerate(targets):
+        alone = solve(targets=target)
+        np.testing.assert_array_equal(together.beta[t], alone.beta[0])
+        np.testing.assert_array_equal(together.values[t], alone.values[0])
+        np.testing.assert_array_equal(together.gap[t], alone.gap[0])
+
+
+def test_folds_solved_together_are_solved_as_alone():
+    together = solve(weight=WEIGHT)
+    for fold in range(len(ENDS)):
+        alone = solve(weight=WEIGHT, folds=[fold])
+        np.testing.assert_array_equal(together.beta[:, [fold]], alone.beta)
+
+
+@pytest.mark.parametrize("n", [700, 4500])
+def test_neither_threads_nor_storage_change_a_bit(n):
+    X, y = smooth(n, 5, seed=3)
+    options = {"weight": np.ones(n, dtype=np.float32), "ends": [n // 5, n // 2, n - 3, n], "lams": [1e-2, 1e-4]}
+    row = (n + 15) // 16 * 16 * 4
+    always = 5 * row + n * 16 * 12 + 32 * row
+    plain = solve(X, y, **options)
+    for max_bytes in (None, always + n * row, always + 100 * row):
+        for n_threads in (1, 3):
+            equal(plain, solve(X, y, **options, n_threads=n_threads, max_bytes=max_bytes))
+
+
+@pytest.mark.parametrize("level", available_simd_levels())
+def test_every_simd_level_gives_true_certificates(level):
+    chosen = simd_level()
+    try:
+        set_simd_level(level)
+        solved = solve(weight=WEIGHT)
+    finally:
+        set_simd_level(chosen)
+    assert (solved.status == CONVERGED).all()
+    for at in np.ndindex(solved.gap.shape):
+        assert solved.true_gap(*at) <= TRUE * solved.gap[at] + 1e-9
+
+
+# --------------------------------------------------------------------------------------- survival
+
+
+def test_one_row():
+    one = np.ones(1, dtype=np.float32)
+    solved = solve(np.zeros((1, 2), np.float32), one, one, ends=[1], folds=[-1, 0], lams=[1.0, 1e-3], tolerance=1e-6)
+    np.testing.assert_allclose(solved.beta[0, 0, :, 0], [1 / 2, 1 / 1.001], rtol=1e-6)
+    assert (solved.beta[0, 1] == 0).all() and (solved.values == 0).all()  # nothing is left to train on
+    assert (solved.status == CONVERGED).all()
+
+
+def test_equal_rows():
+    X, y = np.zeros((40, 2), dtype=np.float32), np.arange(40, dtype=np.float32) / 40
+    solved = solve(X, y, np.ones(40, np.float32), ends=[20, 40], folds=[-1, 0, 1], tolerance=1e-6)
+    assert finite(solved) and (solved.status == CONVERGED).all()
+    np.testing.assert_allclose(solved.K @ solved.beta[0, 0, -1], y.mean(), atol=2e-3)
+
+
+def test_a_target_of_zero_needs_no_iteration():
+    solved = solve(targets=np.stack([np.zeros(200), Y200]))
+    assert (solved.beta[0] == 0).all() and (solved.gap[0] == 0).all() and (solved.iterations[0] == 0).all()
+    assert (solved.status == CONVERGED).all()
+
+
+def test_no_target_no_fold_no_lam():
+    assert solve(targets=np.zeros((0, 200))).beta.shape == (0, 5, 4, 200)
+    assert solve(folds=[]).beta.shape == (1, 0, 4, 200)
+    assert solve(lams=[]).beta.shape == (1, 5, 0, 200)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    seed=st.integers(0, 2**31),
+    n=st.integers(1, 60),
+    width=st.sampled_from([1e-3, 0.3, 1e3]),
+    kernel=st.sampled_from(["gauss", "laplace"]),
+)
+def test_weights_and_lams_of_any_size_leave_finite_results_and_true_certificates(seed, n, width, kernel):
+    rng = np.random.default_rng(seed)
+    X, y = smooth(n, seed=seed) if n > 1 else (np.zeros((1, 3), np.float32), np.ones(1, np.float32))
+    X[rng.random(n) < 0.3] = X[0]
+    weight = (10.0 ** rng.uniform(-3, 3, n)).astype(np.float32)
+    ends = [n // 2, n]
+    lams = [1e6, 1.0, 1e-3, 1e-8, 1e-14]
+    solved = solve(X, y, weight, width=width, kernel=kernel, ends=ends, folds=[-1, 0, 1], lams=lams)
+    assert finite(solved)
+    assert np.isin(solved.status, (CONVERGED, PRECISION)).all()
+    assert (solved.gap[solved.status == CONVERGED] <= TOLERANCE).all()
+    for t, fold, q in np.ndindex(solved.gap.shape):
+        if solved.exact(t, fold, q)[0].any():
+            assert solved.true_gap(t, fold, q) <= TRUE * solved.gap[t, fold, q] + 1e-6
+
+
+def test_a_cancelled_solve_says_so_and_ends_at_once():
+    token = CancelToken()
+    token.cancel()
+    solved = solve(token=token)
+    assert (solved.status == CANCELLED).all()
+    n = 3000
+    X, y = smooth(n, 8)
+    token = CancelToken()
+    timer = threading.Timer(0.05, token.cancel)
+    timer.start()
+    endless = {"lams": [1e-12], "tolerance": 1e-30, "token": token}
+    solved = solve(X, y, np.ones(n, dtype=np.float32), ends=[n], folds=[-1], **endless)
+    timer.join()
+    assert (solved.status == CANCELLED).all()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"weight": -UNIT}, "weights"),
+        ({"weight": UNIT[1:]}, "one entry per row"),
+        ({"folds": [5]}, "no such fold"),
+        ({"lams": [0.0]}, "lambdas"),
+        ({"tolerance": 0.0}, "tolerance"),
+        ({"n_threads": 0}, "thread"),
+    ],
+)
+def test_what_cannot_be_solved_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
+        solve(**wrong)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_TOLERANCE = 1e-3  # as liquidSVM; squares have small risks where there is little noise, so theirs is smaller
+_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,8 @@ class Loss(Protocol):
         """Name in messages and files."""
         ...
 
-    @property
-    def tolerance(self) -> float:
-        """Duality gap in risk units at which a solve stops."""
+    def tolerance(self, risk: float) -> float:
+        """Return the duality gap in risk units at which a solve stops, when `risk` is the least seen so far."""
         ...
 
     @property
@@ -93,8 +92,11 @@ class Hinge:
     """Hinge loss max(0, 1 - y f) for y = -1, +1; selection by classification error (Sec. 3)."""
 
     name: str = "hinge"
-    tolerance: float = _TOLERANCE
     lam_reach: float = 1.0
+
+    def tolerance(self, risk: float) -> float:
+        """Return the gap that liquidSVM stops at."""
+        return _TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return 1."""
@@ -121,8 +123,11 @@ class Squared:
 
     name: str = "squared"
     degree: int = 2
-    tolerance: float = 0.3 * _TOLERANCE
     lam_reach: float = 3.0
+
+    def tolerance(self, risk: float) -> float:
+        """Return a hundredth of the risk: where there is little noise, squares are small."""
+        return _TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -146,7 +151,6 @@ class SquaredMargin(Squared):
     """Squared loss on y = -1, +1; selection by classification error."""
 
     name: str = "squared margin"
-    tolerance: float = _TOLERANCE
     lam_reach: float = 1.0
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
@@ -161,8 +165,11 @@ class Pinball:
     tau: float
     name: str = "pinball"
     degree: int = 1
-    tolerance: float = _TOLERANCE
     lam_reach: float = 1.0
+
+    def tolerance(self, risk: float) -> float:
+        """Return the gap that liquidSVM stops at."""
+        return _TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -206,8 +213,11 @@ class Tube:
 
     name: str = "epsilon-insensitive"
     degree: int = 1
-    tolerance: float = _TOLERANCE
     lam_reach: float = 1.0
+
+    def tolerance(self, risk: float) -> float:
+        """Return the gap that liquidSVM stops at."""
+        return _TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -243,8 +253,11 @@ class Expectile:
     tau: float
     name: str = "expectile"
     degree: int = 2
-    tolerance: float = 0.3 * _TOLERANCE
     lam_reach: float = 3.0
+
+    def tolerance(self, risk: float) -> float:
+        """Return a hundredth of the risk: where there is little noise, squares are small."""
+        return _TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""

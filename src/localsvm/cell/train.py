@@ -18,8 +18,9 @@ from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, path_solver, validate
+from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, validate
 from localsvm.cell.select import Choice, select, select_one_width
+from localsvm.cell.squares import path_solver
 from localsvm.cell.trained import (
     PHASES,
     CellFunctions,
@@ -246,7 +247,10 @@ class _CellTraining:
     def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
         training = self.total_weight[:, None] - self.fold_weight[:, list(folds)]
         # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
-        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0))
+        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0), self._tolerance())
+
+    def _tolerance(self) -> float:
+        return self.settings.reduction.loss.tolerance(float(self._combined(self.risk).min()))
 
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
@@ -331,7 +335,8 @@ class _CellTraining:
             self._set_width(cell, self.widths[w])
             here = choice.width == w
             n_lams = np.where(here, choice.lam + 1, 0)
-            paths = solver.solve(PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None]))
+            plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._tolerance())
+            paths = solver.solve(plan)
             columns = np.flatnonzero(here[self.columns.problem])
             beta[columns] = paths.beta[0, choice.lam[self.columns.problem[columns]], columns]
             last = (np.flatnonzero(here), 0, choice.lam[here])

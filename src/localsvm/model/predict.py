@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from localsvm._native import evaluate
 from localsvm.cell.train import TrainedCell
-from localsvm.data.rows import ScaledRows, row_blocks
+from localsvm.data.rows import ScaledRows
+from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
 from localsvm.partition.build import check_assignment
@@ -24,7 +25,7 @@ _GROUPED_ROWS = 1 << 20  # rows that are grouped by cell at a time: their number
 _FEW_ROWS = 64  # not worth a thread
 
 
-def decision_values(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+def decision_values(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return f(x) for every row of X."""
     rows = ScaledRows(X, model.scaling)
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
@@ -63,9 +64,9 @@ def _fill_from_own_cells(
             if begin < end:
                 out[numbers[begin:end]] = cell_values(model.cells[cell], points[begin:end])
 
-    for_each(thread_map, assign, row_blocks(group.start, group.stop))
+    for_each(thread_map, assign, rows.blocks(group.start, group.stop))
     by_cell = Members.of_labels(labels, n_cells)
-    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), BLOCK_ROWS))
+    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), block_rows(rows.n_features, BLOCK_ROWS)))
 
 
 def _fill_averages(
@@ -84,7 +85,7 @@ def _fill_averages(
                 total[votes] += cell_values(cell, points[votes])
         out[block] = total / voters.sum(axis=1)
 
-    for_each(thread_map, average, row_blocks(0, len(rows), BLOCK_ROWS))
+    for_each(thread_map, average, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
 
 
 def cell_values(cell: TrainedCell, points: NDArray[np.float32]) -> NDArray[np.float32]:

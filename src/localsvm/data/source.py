@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 BLOCK_ROWS = 16384
-BLOCK_VALUES = 1 << 22
+BLOCK_VALUES = 1 << 21
 """Rows of a block, and numbers in it: where rows are wide, a block has fewer of them."""
 
 
@@ -68,7 +68,7 @@ def block_rows(n_features: int, most: int = BLOCK_ROWS) -> int:
     --------
     >>> from localsvm.data.source import block_rows
     >>> block_rows(54), block_rows(100_000)
-    (16384, 41)
+    (16384, 20)
     """
     return max(1, min(most, BLOCK_VALUES // n_features))
 

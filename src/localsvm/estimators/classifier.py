@@ -65,8 +65,11 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
         Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
         the one that errs least, the first of equally good ones.
-    missing : {"error"}, default="error"
-        What to do with missing values.
+    missing : {"error", "impute"}, default="error"
+        What to do with missing values: refuse them, or impute them, in prediction as well. A missing
+        number becomes the median of the training samples, and a feature that had missing values there
+        gets another beside it that says where; a missing category is a category of its own, if it
+        was one in training. Features without any value are left out. Infinite values are refused.
     refit : {"combine", "retrain"}, default="combine"
         Combine the solutions of the folds, weighted by their risks, or train once more on all
         samples.
@@ -101,10 +104,25 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         over threads) and in total.
     model_ : LocalModel
         The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
+    columns_ : Columns or None
+        The medians and categories that were learned; None if X is numbers, none missing.
     n_features_in_ : int
-        Number of features seen in fit.
+        Number of features seen in fit, those of a data frame before categories are encoded.
     feature_names_in_ : ndarray of str
         Their names, if the training data has names.
+
+    Notes
+    -----
+    X may be an array, a data frame of pandas, polars or pyarrow, or a sparse matrix.
+
+    Columns of a frame that are categories or text are encoded, one column for each of the 30 most
+    frequent categories and one for all others; the order of categories does not matter. A category
+    that was not seen in training is one of the others, or none if there were not that many. Two
+    categories are 0.7 apart, where the scaled numbers of a column are at most 1 apart.
+
+    Sparse matrices give the model of their dense copy. They are made dense a block or a cell at a time,
+    but the support vectors of a model are dense: 4 bytes for every feature of each, which may be all
+    samples.
 
     Examples
     --------
@@ -179,7 +197,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training samples.
         y : array-like of shape (n_samples,)
             Labels of two classes, of any type.
@@ -224,7 +242,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -246,7 +264,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns

@@ -130,12 +130,12 @@ def _sample_rows(n_features: int) -> int:
 def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> None:
     """Refuse a fit that the memory cannot hold before work starts, where the sizes of cells are known that early."""
     n_rows, n_features = X.shape
-    sampled = min(n_rows, _sample_rows(n_features))
-    limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
         sizes = np.full(-(-n_rows // largest), largest)
         plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
+    sampled = min(n_rows, _sample_rows(n_features))
+    limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
 
 
 def _fit_scaling(

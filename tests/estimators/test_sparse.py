@@ -106,13 +106,15 @@ def wide(n=3000, d=30_000):
     return scipy.sparse.random_array((n, d), density=1e-3, format="csr", rng=rng), np.arange(n) % 2
 
 
-@pytest.mark.parametrize("partition", ["voronoi", "chunks", "none"])
-def test_a_wide_matrix_that_would_not_fit_when_dense_is_refused_with_numbers(partition, monkeypatch):
-    X, y = wide()
+@pytest.mark.parametrize(
+    ("variant", "sentence"),
+    [
+        ({"max_memory": "20MB"}, r"360 MB for the model \(3000 samples of 30000 features, 4 bytes each\) and .* 20 MB"),
+        ({"max_memory": "1GB", "partition": "none"}, r"largest cell of 3000 samples .*max_memory allows 1 GB"),
+        ({"max_memory": "500MB"}, r"a sample of 559 rows of 30000 features needs 671 MB, but max_memory allows 500 MB"),
+    ],
+)
+def test_a_wide_matrix_that_does_not_fit_when_dense_is_refused_with_numbers(variant, sentence, monkeypatch):
     monkeypatch.setattr("localsvm.fit.hash_blocks", lambda *_: pytest.fail("work had started"))
-    for limit, sentence in (
-        ("20MB", r"a sample of 559 rows of 30000 features needs 671 MB, but max_memory allows 20 MB"),
-        ("1GB", r"360 MB for the model \(3000 samples of 30000 features, 4 bytes each\) and at least .*allows 1 GB"),
-    ):
-        with pytest.raises(InvalidData, match=sentence):
-            small(partition=partition, cell_size=4000, max_memory=limit).fit(X, y)
+    with pytest.raises(InvalidData, match=sentence):
+        small(**variant).fit(*wide())

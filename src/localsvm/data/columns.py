@@ -79,6 +79,8 @@ class Columns:
     gappy: tuple[int, ...]
     """Those of them that had missing values."""
     categories: tuple[Category, ...]
+    category_value: float = _CATEGORY
+    gap_value: float = _GAP
 
     @property
     def n_numbers(self) -> int:
@@ -125,10 +127,10 @@ class EncodedRows:
         numbers = X[:, columns.numbers]
         if columns.fills is not None:
             numbers = np.where(np.isnan(numbers), np.array(columns.fills, dtype=X.dtype), numbers)
-        parts = [numbers, _GAP * np.isnan(X[:, columns.gappy])]
+        parts = [numbers, columns.gap_value * np.isnan(X[:, columns.gappy])]
         for category, places in zip(columns.categories, self.places, strict=True):
             place = _spread(X[:, category.column], places)
-            parts.append(_CATEGORY * (place[:, None] == np.arange(category.width)))
+            parts.append(columns.category_value * (place[:, None] == np.arange(category.width)))
         return np.concatenate(parts, axis=1, dtype=X.dtype)
 
 

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from localsvm.cell.train import PHASES, CellSettings, CellTask, cell_radius
 from localsvm.data.content import Rows, canonical_rows, distinct_rows
 from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
-from localsvm.data.scaling import Scaling, fit_scaling
+from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
+from localsvm.data.source import KeptRows, RowSource
 from localsvm.errors import InvalidData
 from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, calibrate, decide
 from localsvm.model.local_model import LocalModel
@@ -31,8 +32,10 @@ from localsvm.pilot import Sample, choose_scaling
 from localsvm.reduction import Binary
 from localsvm.training import MemoryLimit, OnProgress, plan_memory, train_cells
 
-# Rows from which standard and quantile scaling are fitted, and the pilot is drawn.
-_SAMPLE_ROWS = 100_000
+# Rows from which standard and quantile scaling are fitted, and the pilot is drawn; fewer where they are wide.
+_SAMPLE_ROWS = (200, 100_000)
+_SAMPLE_VALUES = 1 << 24
+_SAMPLE_COPIES = 5  # that exist for a moment, in double precision: drawn, ordered, scaled
 
 # Below this radius squares of distances and of the smallest width leave single precision.
 _SMALLEST_RADIUS = 1e-15
@@ -54,6 +57,8 @@ class FitSettings:
     w f + w f + w f need not be 3 w f.
     """
     decision: DecisionPlan = field(default_factory=DecisionPlan)
+    n_scaled: int | None = None
+    """Columns that are scaled; those after them are on their scale already. None is all."""
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
 
@@ -84,7 +89,7 @@ def available_threads() -> int:
 
 
 def fit_model(
-    X: NDArray[np.floating],
+    X: RowSource,
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     settings: FitSettings,
@@ -94,11 +99,11 @@ def fit_model(
     begin = time.perf_counter()
     limit = MemoryLimit.of(settings.max_memory)
     if not weight.all():
-        present = weight > 0
-        X, y, weight = X[present], y[present], weight[present]
-    _check_memory(X.shape, settings, limit)
+        present = np.flatnonzero(weight)
+        X, y, weight = KeptRows(X, present), y[present], weight[present]
+    _check_memory(X, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:
-        hashes = hash_blocks(X.__getitem__, len(X), settings.seed, pool.map)
+        hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
         sample = _sample(X, y, weight, hashes, settings)
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
@@ -139,42 +144,48 @@ def _decide(model: LocalModel, settings: FitSettings) -> FitResult:
 
 
 def _sample(
-    X: NDArray[np.floating],
+    X: RowSource,
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     hashes: NDArray[np.uint64],
     settings: FitSettings,
 ) -> Sample:
     """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
-    drawn = smallest_hashes(hashes, _SAMPLE_ROWS)
-    X, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
-    return Sample(X, y, weight * settings.factors(y))
+    drawn = smallest_hashes(hashes, _sample_rows(X.shape[1]))
+    rows, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
+    return Sample(rows, y, weight * settings.factors(y), settings.n_scaled)
 
 
-def _check_memory(shape: tuple[int, ...], settings: FitSettings, limit: MemoryLimit) -> None:
+def _sample_rows(n_features: int) -> int:
+    return int(np.clip(_SAMPLE_VALUES // n_features, *_SAMPLE_ROWS))
+
+
+def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> None:
     """Refuse a fit that the memory cannot hold before work starts, where the sizes of cells are known that early."""
-    n_rows, n_features = shape
+    n_rows, n_features = X.shape
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
         sizes = np.full(-(-n_rows // largest), largest)
         plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
+    sampled = min(n_rows, _sample_rows(n_features))
+    limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
 
 
 def _fit_scaling(
-    X: NDArray[np.floating], sample: Sample, settings: FitSettings, limit: MemoryLimit, thread_map: ThreadMap
+    X: RowSource, sample: Sample, settings: FitSettings, limit: MemoryLimit, thread_map: ThreadMap
 ) -> Scaling:
     """Fit the scaling: min-max and none to all rows, the others to the sample."""
     method = settings.scaling
     if method == "auto":
         # Copies of a row count once, as far as that is known: a weight of 2 is a row given twice.
-        n_rows = len(sample.y) if len(X) <= _SAMPLE_ROWS else len(X)
+        n_rows = len(sample.y) if len(X) <= _sample_rows(X.shape[1]) else len(X)
         size = settings.partition.largest_cell(n_rows) or n_rows
         method = choose_scaling(
             sample, settings.cell, settings.seed, n_rows, size, max_bytes=limit.n_bytes, thread_map=thread_map
         )
     if method in ("minmax", None):
-        return fit_scaling(method, X, np.ones(1))
-    return fit_scaling(method, sample.X, sample.weight)
+        return fit_to_ends(method, X, sample.n_scaled)
+    return fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
 
 
 class CellTasks(Sequence[CellTask]):

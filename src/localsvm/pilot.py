@@ -35,6 +35,8 @@ class Sample:
     X: NDArray[np.floating]
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
+    n_scaled: int | None = None
+    """Columns that are scaled; those after them are on their scale already. None is all."""
 
 
 def choose_scaling(
@@ -76,7 +78,7 @@ def choose_scaling(
     if min(n_rows, len(sample.y)) < _FEWEST_ROWS:
         return METHODS[0]
     used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
-    sample = Sample(sample.X[used], sample.y[used], sample.weight[used])
+    sample = replace(sample, X=sample.X[used], y=sample.y[used], weight=sample.weight[used])
     size = int(np.clip(len(sample.y) * cell_size / n_rows, *_NEIGHBOURHOOD_ROWS))
     count = int(np.clip(n_rows // _ROWS_PER_NEIGHBOURHOOD, *_NEIGHBOURHOODS))
     pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=2, search="full", refit="combine")
@@ -114,7 +116,7 @@ def _pilot_risks(
     others would add more noise than the scalings differ by.
     """
     count, size = places
-    X = fit_scaling(method, sample.X, sample.weight).apply(sample.X)
+    X = fit_scaling(method, sample.X, sample.weight, sample.n_scaled).apply(sample.X)
     if max_bytes is not None:
         # Too little memory is the fit's to refuse, not the pilot's.
         columns = size * settings.reduction.columns_per_row

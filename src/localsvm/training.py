@@ -25,6 +25,7 @@ _POLL_SECONDS = 0.1
 
 _KEPT_BYTES = 64 << 20  # of large blocks, which the core keeps for the next cell
 _LARGE_BLOCK = 2 << 20
+_TASK_COPIES = 3  # of the samples of a cell: they are gathered, ordered and merged
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,19 @@ def plan_memory(
         return MemoryPlan(n_threads, n_threads)
     largest = int(sizes.max())
     model = 4 * int(sizes.sum()) * (n_features + settings.reduction.columns_per_row)
+    task = _TASK_COPIES * 4 * largest * n_features
     kept = _KEPT_BYTES if 4 * largest**2 >= _LARGE_BLOCK else 0
     room = limit.n_bytes - model - kept
     for cells_at_once in range(min(n_threads, len(sizes)), 0, -1):
         needed = _cell_bytes(largest, n_features, settings, n_threads if cells_at_once < n_threads else 1)
-        if needed.kernel * cells_at_once <= room or (cells_at_once == 1 and needed.smallest <= room):
-            return MemoryPlan(n_threads, cells_at_once, room // cells_at_once)
+        left = room // cells_at_once - task
+        if needed.kernel <= left or (cells_at_once == 1 and needed.smallest <= left):
+            return MemoryPlan(n_threads, cells_at_once, left)
     raise InvalidData(
-        f"training needs {_amount(model)} for the model and at least {_amount(needed.smallest + kept)} for its "
-        f"largest cell of {largest} samples ({_amount(needed.kernel + kept)} to be fast), but {limit.owner} "
-        f"{_amount(limit.n_bytes)}. Make cells smaller with cell_size, or train on a sample of the rows."
+        f"training needs {_amount(model)} for the model ({int(sizes.sum())} samples of {n_features} features, 4 bytes "
+        f"each) and at least {_amount(needed.smallest + task + kept)} for its largest cell of {largest} samples "
+        f"({_amount(needed.kernel + task + kept)} to be fast), but {limit.owner} {_amount(limit.n_bytes)}. Make cells "
+        "smaller with cell_size, train on a sample of the rows, or reduce the features."
     )
 
 
@@ -79,6 +83,14 @@ class MemoryLimit:
         if max_memory is not None:
             return cls(max_memory, "max_memory allows")
         return cls(available_memory(), "this process can have")
+
+    def check(self, n_bytes: int, what: str) -> None:
+        """Refuse what takes more."""
+        if self.n_bytes is not None and n_bytes > self.n_bytes:
+            raise InvalidData(
+                f"{what} needs {_amount(n_bytes)}, but {self.owner} {_amount(self.n_bytes)}. Train on a sample of the "
+                "rows, or reduce the features."
+            )
 
 
 def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threads: int) -> CellBytes:

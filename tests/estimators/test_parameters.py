@@ -20,7 +20,7 @@ CHOICES = {
     "relevance": "None",
     "search": "one of 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
-    "missing": "'error'",
+    "missing": "one of 'error', 'impute'",
     "refit": "one of 'combine', 'retrain'",
     "checkpoint": "None",
     "multiclass": "one of 'ovo', 'ovr'",

@@ -40,7 +40,9 @@ def fitted(toy):
 def exceptions(estimator):
     """What cells cannot do, and why."""
     if estimator.cell_size < 100:
-        return {"check_sample_weight_equivalence_on_dense_data": "cell_size counts rows, not weights"}
+        return {
+            f"check_sample_weight_equivalence_on_{kind}_data": "cell_size counts rows" for kind in ("dense", "sparse")
+        }
     if estimator.partition == "radius":
         return {"check_class_weight_classifiers": "a cell of one class predicts it whatever the weights"}
     return {}
@@ -60,6 +62,7 @@ def exceptions(estimator):
         LocalSVC(grid=3, scaling="standard"),
         LocalSVC(grid=3, scaling="quantile"),
         LocalSVC(grid=3, scaling=None, n_jobs=1),
+        LocalSVC(grid=3, missing="impute"),
     ],
     expected_failed_checks=exceptions,
 )
@@ -97,12 +100,13 @@ def test_html_repr_names_the_estimator(fitted):
     assert "LocalSVC" in estimator_html_repr(fitted)
 
 
-def test_tags_say_binary_classifier_of_dense_data():
+def test_tags_say_binary_classifier_of_dense_and_sparse_data():
     tags = get_tags(LocalSVC())
     assert is_classifier(LocalSVC())
     assert not tags.classifier_tags.multi_class
-    assert not tags.input_tags.sparse
+    assert tags.input_tags.sparse
     assert not tags.input_tags.allow_nan
+    assert get_tags(LocalSVC(missing="impute")).input_tags.allow_nan
     assert tags.target_tags.required
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
+from localsvm.data.source import RowSource
 
 _Float = TypeVar("_Float", np.float32, np.float64)
 
@@ -36,7 +37,7 @@ class Rows:
         return int(self.group[-1]) + 1
 
 
-def content_hash(X: NDArray[np.floating], seed: int) -> NDArray[np.uint64]:
+def content_hash(X: RowSource, seed: int) -> NDArray[np.uint64]:
     """Return a seeded 64-bit hash of every row; rows of equal numbers hash equally, in both precisions."""
     seed &= 0xFFFFFFFFFFFFFFFF
     out = np.empty(len(X), dtype=np.uint64)

@@ -1,6 +1,6 @@
-"""Rows of the caller's array as the model sees them: scaled to float32, a block at a time, never copied whole.
+"""Rows of the caller's data as the model sees them: scaled to float32, a block at a time, never copied whole.
 
-Enters: the caller's array and a scaling. Leaves: `ScaledRows`, and a sample of rows that content decides.
+Enters: a source of rows and a scaling. Leaves: `ScaledRows`, and a sample of rows that content decides.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.scaling import Scaling
-
-BLOCK_ROWS = 16384
+from localsvm.data.source import RowSource, block_rows, row_blocks
 
 
 @dataclass(frozen=True)
 class ScaledRows:
     """Rows that are scaled when they are read."""
 
-    X: NDArray[np.floating]
+    X: RowSource
     scaling: Scaling
 
     def __len__(self) -> int:
@@ -32,15 +31,18 @@ class ScaledRows:
         """Number of columns."""
         return int(self.X.shape[1])
 
+    def blocks(self, begin: int, end: int) -> Iterator[slice]:
+        """Yield slices of rows to read at a time that cover begin to end."""
+        return row_blocks(begin, end, block_rows(self.n_features))
+
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return some rows, contiguous and scaled."""
-        return np.ascontiguousarray(self.scaling.apply(self.X[rows]))
-
-
-def row_blocks(begin: int, end: int, size: int = BLOCK_ROWS) -> Iterator[slice]:
-    """Yield slices of at most `size` rows that cover begin to end."""
-    for start in range(begin, end, size):
-        yield slice(start, min(start + size, end))
+        """Return some rows, contiguous and scaled; a slice is a block already."""
+        if isinstance(rows, slice):
+            return np.ascontiguousarray(self.scaling.apply(self.X[rows]))
+        out = np.empty((len(rows), self.n_features), dtype=np.float32)
+        for block in self.blocks(0, len(rows)):
+            out[block] = self.scaling.apply(self.X[rows[block]])
+        return out
 
 
 def mean_ball(X: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.data.source import RowSource, column_ends
 from localsvm.errors import InvalidData, InvalidParameter
 
 METHODS = ("minmax", "standard", "quantile")
@@ -32,6 +33,10 @@ class AffineScaling:
             halves = X.astype(np.float64) / 2 - self.shift / 2
             return (2 * (self.factor * halves)).astype(np.float32)
 
+    def widened(self, count: int) -> AffineScaling:
+        """Return a scaling of `count` columns more, which stay as they are."""
+        return AffineScaling(np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)))
+
 
 @dataclass(frozen=True)
 class QuantileScaling:
@@ -47,12 +52,21 @@ class QuantileScaling:
             out[:, j] = np.interp(X[:, j], knots, ranks)
         return out
 
+    def widened(self, count: int) -> QuantileScaling:
+        """Return a scaling of `count` columns more, which stay as they are within [0, 1]."""
+        ends = (np.array([0.0, 1.0]),) * count
+        return QuantileScaling(self.knots + ends, self.ranks + ends)
+
 
 Scaling = AffineScaling | QuantileScaling
 
 
-def fit_scaling(method: str | None, X: NDArray[np.floating], weight: NDArray[np.float64]) -> Scaling:
+def fit_scaling(
+    method: str | None, X: NDArray[np.floating], weight: NDArray[np.float64], n_scaled: int | None = None
+) -> Scaling:
     """Fit one of `METHODS`, or the identity for None, to rows of positive weight.
+
+    Columns from `n_scaled` on are on their scale already: they stay as they are.
 
     Examples
     --------
@@ -63,18 +77,33 @@ def fit_scaling(method: str | None, X: NDArray[np.floating], weight: NDArray[np.
     array([[0., 0.],
            [1., 0.]], dtype=float32)
     """
-    if method is None:
-        return _identity(X)
-    if method == "minmax":
-        low, high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
-        return AffineScaling(low, _inverse(high / 2 - low / 2) / 2)
+    if method in ("minmax", None):
+        return fit_to_ends(method, X, n_scaled)
+    scaled = X[:, :n_scaled]
     if method == "standard":
-        return _standard(X, weight)
+        return _standard(scaled, weight).widened(X.shape[1] - scaled.shape[1])
     if method == "quantile":
-        return _quantile(X, weight)
+        return _quantile(scaled, weight).widened(X.shape[1] - scaled.shape[1])
     raise InvalidParameter(
         f"scaling={method!r} is unknown; use one of {', '.join(map(repr, METHODS))}, 'auto' or None."
     )
+
+
+def fit_to_ends(method: str | None, X: RowSource, n_scaled: int | None = None) -> AffineScaling:
+    """Fit the min-max scaling, or the identity for None, which take all rows but only the ends of the columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.scaling import fit_to_ends
+    >>> fit_to_ends("minmax", np.array([[2.0], [4.0]])).apply(np.array([[3.0]]))
+    array([[0.5]], dtype=float32)
+    """
+    low, high = (end.astype(np.float64) for end in column_ends(X))
+    if method is None:
+        return _identity(low, high)
+    low, high = low[:n_scaled], high[:n_scaled]
+    return AffineScaling(low, _inverse(high / 2 - low / 2) / 2).widened(X.shape[1] - len(low))
 
 
 def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -83,9 +112,9 @@ def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(np.isfinite(inverse), inverse, 0.0)
 
 
-def _identity(X: NDArray[np.floating]) -> AffineScaling:
-    n_features = X.shape[1]
-    largest = np.maximum(X.max(axis=0), -X.min(axis=0)).astype(np.float64)
+def _identity(low: NDArray[np.float64], high: NDArray[np.float64]) -> AffineScaling:
+    n_features = len(low)
+    largest = np.maximum(high, -low)
     worst = int(largest.argmax())
     if 4.0 * n_features * np.square(min(largest[worst], 1e100)) > 1e37:
         raise InvalidData(

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from localsvm.cell.grid import Grid
 from localsvm.cell.train import CellSettings
 from localsvm.cell.trained import TrainedCell
+from localsvm.data.columns import Columns, Table, learn_columns
+from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.scaling import METHODS
+from localsvm.data.source import RowSource
+from localsvm.data.sparse import SparseRows
+from localsvm.errors import InvalidData
 from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.validation import (
     check_choice,
@@ -40,6 +47,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and behaviour common to all local SVMs."""
 
     model_: LocalModel
+    columns_: Columns | None
     timings_: dict[str, float]
     cells_: list[CellRecord]
     n_cells_: int
@@ -108,34 +116,55 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_choice("relevance", self.relevance, (None,))
         check_choice("search", self.search, ("full", "racing"))
         check_choice("scaling", self.scaling, ("auto", *METHODS, None))
-        check_choice("missing", self.missing, ("error",))
+        check_choice("missing", self.missing, ("error", "impute"))
         check_choice("refit", self.refit, ("combine", "retrain"))
         check_choice("checkpoint", self.checkpoint, (None,))
 
     def _n_threads(self) -> int:
         return check_threads(self.n_jobs, available_threads())
 
-    def _check_features(self, X: Any, *, reset: bool) -> NDArray[np.floating]:
-        """Return X as a float array of the right shape, without NaN or infinity."""
+    def _check_features(self, X: Any, *, reset: bool) -> Table:
+        """Return X as a table of the right shape, without infinity, and without NaN unless it is imputed."""
+        known = None if reset else self.columns_
+        if (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
+            table = self._read_frame(X, known)
+        else:
+            table = Table(self._read_numbers(X, reset=reset))
+        imputes = self.missing == "impute" if reset else known is not None and known.fills is not None
+        check_finite(table.X, getattr(self, "feature_names_in_", None), impute=imputes)
+        return table
+
+    def _read_frame(self, X: Any, known: Columns | None) -> Table:
+        if not is_frame(X):
+            raise InvalidData("the training data was a data frame with categories: give a data frame with its columns.")
+        validate_data(self, X, reset=known is None, skip_check_array=True)
+        names = getattr(self, "feature_names_in_", None)
+        table = read_frame(X, range(X.shape[1]) if names is None else names, known)
+        check_array(table.X, ensure_all_finite=False)
+        return table
+
+    def _read_numbers(self, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
         floats = (np.float64, np.float32)
         try:
-            checked = validate_data(self, X, reset=reset, dtype=floats, ensure_all_finite=False)
+            checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_all_finite=False)
         except (TypeError, ValueError) as error:
             explained = explain_refusal(error, X)
             if explained is error:
                 raise
             raise explained from None
-        check_finite(checked, getattr(self, "feature_names_in_", None))
-        return np.asarray(checked)
+        return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
 
     def _fit_model(
         self,
-        X: NDArray[np.floating],
+        features: Table,
         target: NDArray[np.float64],
         weight: NDArray[np.float64],
         settings: FitSettings,
         callback: OnProgress | None,
     ) -> FitResult:
+        columns = learn_columns(features, weight, impute=self.missing == "impute")
+        if columns is not None:
+            settings = replace(settings, n_scaled=columns.n_numbers)
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 
@@ -143,8 +172,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             for listener in listeners:
                 listener(progress)
 
-        result = fit_model(X, target, weight, settings, tell if listeners else None)
-        self.model_ = result.model
+        result = fit_model(_encoded(features, columns), target, weight, settings, tell if listeners else None)
+        self.model_, self.columns_ = result.model, columns
         self.timings_ = result.seconds
         self.cells_ = [_record(cell) for cell in result.model.cells]
         self.n_cells_ = len(self.cells_)
@@ -155,13 +184,29 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         warn_of_edges(self.model_.cells, settings.cell, stacklevel=4)
         warn_of_precision(self.model_.cells, settings.cell, stacklevel=4)
 
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn what all estimators take."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
+
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether a fit went through; n_features_in_ is there after any."""
         return hasattr(self, "model_")
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return predict_scores(self.model_, self._check_features(X, reset=False), self._n_threads())
+        return predict_scores(self.model_, self._rows(X), self._n_threads())
+
+    def _rows(self, X: Any) -> RowSource:
+        """Return rows to predict as the model knows them."""
+        features = self._check_features(X, reset=False)
+        return _encoded(features, self.columns_)
+
+
+def _encoded(features: Table, columns: Columns | None) -> RowSource:
+    return features.X if columns is None else columns.encode(features)
 
 
 def _record(cell: TrainedCell) -> CellRecord:

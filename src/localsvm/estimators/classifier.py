@@ -81,6 +81,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         All operating points that no other dominates, in the same case.
     %(common_attributes)s
 
+    %(common_notes)s
+
     Examples
     --------
     >>> from localsvm import LocalSVC
@@ -160,7 +162,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training samples.
         y : array-like of shape (n_samples,)
             Labels of two classes or more, of any type.
@@ -292,7 +294,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -309,7 +311,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         (300, 2)
         """
         check_is_fitted(self)
-        return predict_probabilities(self.model_, self._check_features(X, reset=False), self._n_threads())
+        return predict_probabilities(self.model_, self._rows(X), self._n_threads())
 
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`.
@@ -361,7 +363,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns

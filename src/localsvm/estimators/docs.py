@@ -1,7 +1,7 @@
 """What the docstrings of all estimators share, written once.
 
-Enters: a class whose docstring has the marks ``%(common_parameters)s`` and ``%(common_attributes)s``. Leaves: the
-class, with the text in their place.
+Enters: a class whose docstring has marks like ``%(common_parameters)s``. Leaves: the class, with the text in
+their place.
 """
 
 from __future__ import annotations
@@ -44,8 +44,11 @@ search : {"full", "racing"}, default="full"
 scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
     Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
     the one that errs least, the first of equally good ones.
-missing : {"error"}, default="error"
-    What to do with missing values.
+missing : {"error", "impute"}, default="error"
+    What to do with missing values: refuse them, or impute them, in prediction as well. A missing
+    number becomes the median of the training samples, and a feature that had missing values there
+    gets another beside it that says where; a missing category is a category of its own, if it
+    was one in training. Features without any value are left out. Infinite values are refused.
 refit : {"combine", "retrain"}
     Combine the solutions of the folds, weighted by their risks, or train once more on all
     samples. The default is "combine" for classes and "retrain" for numbers: each errs less there.
@@ -72,16 +75,35 @@ timings_ : dict
     over threads) and in total.
 model_ : LocalModel
     The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
+columns_ : Columns or None
+    The medians and categories that were learned; None if X is numbers, none missing.
 n_features_in_ : int
-    Number of features seen in fit.
+    Number of features seen in fit, those of a data frame before categories are encoded.
 feature_names_in_ : ndarray of str
     Their names, if the training data has names.
 """
+
+_NOTES = """
+Notes
+-----
+X may be an array, a data frame of pandas, polars or pyarrow, or a sparse matrix.
+
+Columns of a frame that are categories or text are encoded, one column for each of the 30 most
+frequent categories and one for all others; the order of categories does not matter. A category
+that was not seen in training is one of the others, or none if there were not that many. Two
+categories are 0.7 apart, where the scaled numbers of a column are at most 1 apart.
+
+Sparse matrices give the model of their dense copy. They are made dense a block or a cell at a time,
+but the support vectors of a model are dense: 4 bytes for every feature of each, which may be all
+samples.
+"""
+
+_TEXTS = {"common_parameters": _PARAMETERS, "common_attributes": _ATTRIBUTES, "common_notes": _NOTES}
 
 
 def with_common_docs(cls: _Class) -> _Class:
     """Fill in the marks of a class's docstring."""
     if cls.__doc__ is not None:  # None under python -OO
-        for mark, text in (("common_parameters", _PARAMETERS), ("common_attributes", _ATTRIBUTES)):
+        for mark, text in _TEXTS.items():
             cls.__doc__ = cls.__doc__.replace(f"    %({mark})s", indent(text.strip(), "    "))
     return cls

@@ -55,7 +55,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training samples.
         y : array-like of shape (n_samples,)
             Targets, finite numbers. `LocalSVR` takes several per sample, too: (n_samples, n_targets).
@@ -95,7 +95,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -135,6 +135,8 @@ class LocalSVR(LocalRegressor):
     Attributes
     ----------
     %(common_attributes)s
+
+    %(common_notes)s
 
     Examples
     --------
@@ -218,7 +220,7 @@ class LevelRegressor(LocalRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
 
         Returns
@@ -242,7 +244,7 @@ class LevelRegressor(LocalRegressor):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,)
             Their targets.
@@ -287,6 +289,8 @@ class LocalQuantileRegressor(LevelRegressor):
     Attributes
     ----------
     %(common_attributes)s
+
+    %(common_notes)s
 
     Examples
     --------
@@ -361,6 +365,8 @@ class LocalExpectileRegressor(LevelRegressor):
     Attributes
     ----------
     %(common_attributes)s
+
+    %(common_notes)s
 
     Examples
     --------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,11 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from localsvm.data.frames import is_missing
+from localsvm.data.source import read_blocks
+from localsvm.data.sparse import SparseRows
 from localsvm.errors import InvalidData, InvalidParameter
 
-_BLOCK_ROWS = 65536
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 
@@ -104,20 +106,32 @@ def seed_of(random_state: Any) -> int:
     raise InvalidParameter(f"random_state={random_state!r}: give None, an integer of at least 0 or a RandomState.")
 
 
-def check_finite(X: NDArray[np.floating], names: Sequence[str] | None) -> None:
-    """Refuse NaN and infinity, saying where the first ones are and how many."""
-    blocks = range(0, len(X), _BLOCK_ROWS)
-    if all(np.isfinite(X[begin : begin + _BLOCK_ROWS]).all() for begin in blocks):
+def check_finite(X: NDArray[np.floating] | SparseRows, names: Sequence[str] | None, *, impute: bool) -> None:
+    """Refuse infinity, and NaN if it is not to be imputed, saying where the first ones are and how many."""
+    numbers = [X.stored] if isinstance(X, SparseRows) else read_blocks(X)
+    if all(np.isfinite(block).all() for block in numbers):
         return
-    bad = ~np.isfinite(X)
-    column = int(bad.any(axis=0).argmax())
-    row = int(bad[:, column].argmax())
-    kind = "NaN" if np.isnan(X[row, column]) else "infinity (inf)"
-    count = int(bad[:, column].sum())
-    others = int(bad.any(axis=0).sum()) - 1
+    if not impute:
+        advice = 'Drop these rows, or pass missing="impute".'
+        _refuse_values(X, np.isnan, names, "missing values (NaN or None; first", advice)
+    _refuse_values(X, np.isinf, names, "infinite values (inf; first", "Drop these rows, or give finite numbers.")
+
+
+def _refuse_values(
+    X: NDArray[np.floating] | SparseRows,
+    test: Callable[[NDArray[Any]], NDArray[np.bool_]],
+    names: Sequence[str] | None,
+    what: str,
+    advice: str,
+) -> None:
+    rows, columns = X.where(test) if isinstance(X, SparseRows) else np.nonzero(test(X))
+    if len(rows) == 0:
+        return
+    column = int(columns.min())
+    rows = rows[columns == column]
+    others = _and_others(len(np.unique(columns)) - 1)
     raise InvalidData(
-        f"column {_label(names, column)} has {count} NaN or infinite values (first: {kind} at row "
-        f"{row}){_and_others(others)}. Drop these rows or impute them."
+        f"column {_label(names, column)} has {len(rows)} {what} at row {int(rows.min())}){others}. {advice}"
     )
 
 
@@ -154,7 +168,7 @@ def _first_non_number(X: Any) -> InvalidData | None:
             except (TypeError, ValueError):
                 return InvalidData(
                     f"column {_label(names, column)} has values that are not numbers (first at row "
-                    f"{row}: {value!r}). Encode it, for example with OneHotEncoder, or drop it."
+                    f"{row}: {value!r}). Give a data frame, whose text columns are categories, or drop it."
                 )
     return None
 
@@ -236,7 +250,7 @@ def _check_complete(y: NDArray[Any]) -> None:
     if y.dtype.kind == "f":
         missing = ~np.isfinite(y)
     elif y.dtype.kind == "O":
-        missing = np.array([_is_missing(label) for label in y], dtype=bool)
+        missing = np.array([is_missing(label) for label in y], dtype=bool)
     else:
         return
     if missing.any():
@@ -249,13 +263,6 @@ def _check_complete(y: NDArray[Any]) -> None:
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in y}))
         raise InvalidData(f"y mixes labels of types {kinds}: give labels of one type.") from None
-
-
-def _is_missing(label: object) -> bool:
-    try:
-        return label is None or bool(label != label)
-    except TypeError:  # pandas.NA is neither equal to itself nor different
-        return True
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:

@@ -11,7 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.rows import ScaledRows, row_blocks
+from localsvm.data.rows import ScaledRows
+from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
 from localsvm.partition.build import check_assignment
@@ -27,12 +28,12 @@ Judge = Callable[[NDArray[np.float64], int], NDArray[np.float64]]
 """What to make of scores in a cell."""
 
 
-def predict_scores(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+def predict_scores(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the scores (n_rows, n_scores) of every row of X."""
     return _predict(model, X, lambda scores, _: scores, model.reduction.n_scores, n_threads)
 
 
-def predict_probabilities(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the probabilities (n_rows, n_classes) of the classes at every row of X."""
     calibration = model.calibration
     assert calibration is not None, "a model of classes has probabilities"
@@ -48,9 +49,7 @@ def predict_probabilities(model: LocalModel, X: NDArray[np.floating], n_threads:
     return _predict(model, X, probabilities, n_classes, n_threads)
 
 
-def _predict(
-    model: LocalModel, X: NDArray[np.floating], judge: Judge, n_columns: int, n_threads: int
-) -> NDArray[np.float64]:
+def _predict(model: LocalModel, X: RowSource, judge: Judge, n_columns: int, n_threads: int) -> NDArray[np.float64]:
     rows = ScaledRows(X, model.scaling)
     out = np.empty((len(rows), n_columns))
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
@@ -94,9 +93,9 @@ def _fill_from_own_cells(
             if begin < end:
                 out[numbers[begin:end]] = judge(cell_scores(model, cell, points[begin:end]), cell)
 
-    for_each(thread_map, assign, row_blocks(group.start, group.stop))
+    for_each(thread_map, assign, rows.blocks(group.start, group.stop))
     by_cell = Members.of_labels(labels, n_cells)
-    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), BLOCK_ROWS))
+    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), block_rows(rows.n_features, BLOCK_ROWS)))
 
 
 def _fill_averages(
@@ -116,7 +115,7 @@ def _fill_averages(
                 total[votes] += cell_scores(model, cell, points[votes])
         out[block] = judge(total / voters.sum(axis=1)[:, None], 0)
 
-    for_each(thread_map, average, row_blocks(0, len(rows), BLOCK_ROWS))
+    for_each(thread_map, average, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
 
 
 def cell_scores(model: LocalModel, cell: int, points: NDArray[np.float32]) -> NDArray[np.float64]:

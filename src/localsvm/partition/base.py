@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.content import content_hash
-from localsvm.data.rows import row_blocks
+from localsvm.data.source import block_rows, row_blocks
 
 ThreadMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """`map`, or one that works in threads."""
@@ -27,15 +27,16 @@ def for_each(thread_map: ThreadMap, work: Callable[[Any], None], items: Iterable
 
 
 def hash_blocks(
-    take: Callable[[slice], NDArray[np.floating]], n_rows: int, seed: int, thread_map: ThreadMap
+    take: Callable[[slice], NDArray[np.floating]], shape: tuple[int, ...], seed: int, thread_map: ThreadMap
 ) -> NDArray[np.uint64]:
     """Return the content hashes of rows that are taken a block at a time."""
+    n_rows, n_features = shape
     hashes = np.empty(n_rows, dtype=np.uint64)
 
     def fill(block: slice) -> None:
         hashes[block] = content_hash(take(block), seed)
 
-    for_each(thread_map, fill, row_blocks(0, n_rows))
+    for_each(thread_map, fill, row_blocks(0, n_rows, block_rows(n_features)))
     return hashes
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localsvm.data.content import content_hash
-from localsvm.data.rows import ScaledRows, row_blocks
+from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import AffineScaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
@@ -182,7 +182,7 @@ def _members_of(partition: Any, rows: ScaledRows) -> Members:
     """Assign the rows to the cells of a user's partition, and check what it says."""
     n_cells = len(partition.centers)
     labels = np.empty(len(rows), dtype=np.int64)
-    for block in row_blocks(0, len(rows)):
+    for block in rows.blocks(0, len(rows)):
         labels[block] = check_assignment(partition.assign(rows.take(block)), block.stop - block.start, n_cells)
     return Members.of_labels(labels, n_cells)
 

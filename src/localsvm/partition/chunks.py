@@ -37,7 +37,7 @@ def build_chunks(
     rows: ScaledRows, cell_size: int, seed: int, thread_map: ThreadMap = map
 ) -> tuple[ChunkPartition, Members]:
     """Cut the rows into chunks of nearly equal size; equal rows share a chunk."""
-    hashes = hash_blocks(rows.take, len(rows), seed, thread_map)
+    hashes = hash_blocks(rows.take, rows.X.shape, seed, thread_map)
     last_hashes = _equal_ranges(hashes, cell_size)
     members = Members.of_labels(_chunk_of(hashes, last_hashes), len(last_hashes))
     chunks = list(thread_map(lambda j: mean_ball(rows.take(_by_hash(members.rows(j), hashes))), range(len(members))))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
-from localsvm.data.rows import ScaledRows, row_blocks, smallest_hashes
+from localsvm.data.rows import ScaledRows, smallest_hashes
 from localsvm.partition.base import Members, ThreadMap, for_each
 
 LARGEST_TRAVERSAL = 50_000
@@ -204,7 +204,7 @@ class _TreeBuilder:
         def fill(block: slice) -> None:
             labels[block], distances[block] = _native.nearest_centres(self.rows.take(members[block]), centers)
 
-        for_each(self.map, fill, row_blocks(0, len(members)))
+        for_each(self.map, fill, self.rows.blocks(0, len(members)))
         return labels, distances
 
     def _sort_range(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.rows import ScaledRows, row_blocks
+from localsvm.data.rows import ScaledRows
 from localsvm.partition.base import Members
 
 
@@ -25,10 +25,10 @@ class WholePartition:
 
 def build_whole(rows: ScaledRows) -> tuple[WholePartition, Members]:
     """Put all rows into one cell."""
-    ends = [(X.min(axis=0), X.max(axis=0)) for X in map(rows.take, row_blocks(0, len(rows)))]
+    ends = [(X.min(axis=0), X.max(axis=0)) for X in map(rows.take, rows.blocks(0, len(rows)))]
     low, high = np.min([a for a, _ in ends], axis=0), np.max([b for _, b in ends], axis=0)
     centre = (low / 2 + high / 2).astype(np.float32)
-    squared = max(float(_squared(rows.take(block), centre).max()) for block in row_blocks(0, len(rows)))
+    squared = max(float(_squared(rows.take(block), centre).max()) for block in rows.blocks(0, len(rows)))
     partition = WholePartition(centre[None, :], np.sqrt([squared]))
     return partition, Members(np.arange(len(rows)), np.array([len(rows)]))
 

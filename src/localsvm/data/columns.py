@@ -1,0 +1,244 @@
+"""From the columns of the input to those of the model: missing numbers replaced, categories spread over columns.
+
+Enters: a `Table` and the weights of its rows. Leaves: `Columns`, plain data that a fitted estimator remembers, and with
+them `EncodedRows`, which replace and spread when they are read. The columns of the model are, in this order,
+
+    numbers, as they are or imputed | one for each of them that had gaps: where they are | one for each category
+
+The last two are on their scale already; `Columns.n_numbers` says where they begin.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.data.source import RowSource
+from localsvm.data.sparse import SparseRows
+from localsvm.errors import InvalidData
+
+MOST_CATEGORIES = 30
+"""Categories of a column that are told apart: the most frequent ones; the others are pooled."""
+
+# Two categories are 0.5 * sqrt(2) apart, where the numbers of a column, once scaled, are at most 1 apart; a gap is only
+# so far from the number that replaces it. See docs/decisions.md, "Categories and missing values".
+_CATEGORY = 0.5
+_GAP = 0.1
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows with one column for each of the input: numbers, or places in a list of categories; NaN is missing."""
+
+    X: NDArray[np.floating] | SparseRows
+    names: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """The lists, by column."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.X)
+
+
+@dataclass(frozen=True)
+class Category:
+    """What is known of a column of categories."""
+
+    column: int
+    names: tuple[str, ...]
+    """Categories that have a column of the model each, sorted."""
+    pooled: bool
+    """Whether there were more, which share one."""
+    missing: bool
+    """Whether some were missing: that is a category too."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the model."""
+        return len(self.names) + self.pooled + self.missing
+
+    def places(self, names: tuple[str, ...]) -> NDArray[np.intp]:
+        """Return the columns that other lists of names belong to, and at the end that of missing; -1 is none."""
+        known = {name: place for place, name in enumerate(self.names)}
+        other = len(self.names) if self.pooled else -1
+        missing = self.width - 1 if self.missing else -1
+        return np.array([known.get(name, other) for name in names] + [missing])
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the columns of the input become those of the model."""
+
+    numbers: tuple[int, ...]
+    """Columns of numbers; those without any number are left out."""
+    fills: tuple[float, ...] | None
+    """What replaces their missing values: the median; None: nothing is missing."""
+    gappy: tuple[int, ...]
+    """Those of them that had missing values."""
+    categories: tuple[Category, ...]
+    category_value: float = _CATEGORY
+    gap_value: float = _GAP
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of columns that are to be scaled."""
+        return len(self.numbers)
+
+    @property
+    def width(self) -> int:
+        """Number of columns of the model."""
+        return len(self.numbers) + len(self.gappy) + sum(category.width for category in self.categories)
+
+    def encode(self, table: Table) -> EncodedRows:
+        """Return the rows of a table as the model takes them."""
+        places = tuple(category.places(table.names[category.column]) for category in self.categories)
+        return EncodedRows(table.X, self, places)
+
+
+@dataclass(frozen=True)
+class EncodedRows:
+    """Rows of a table that are encoded when they are read."""
+
+    source: RowSource
+    columns: Columns
+    places: tuple[NDArray[np.intp], ...]
+    """For every column of categories: from places in the table's list to columns of the model."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of rows and of columns of the model."""
+        return (len(self.source), self.columns.width)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return self.source.dtype
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.source)
+
+    def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
+        """Return some rows as an array."""
+        X, columns = self.source[rows], self.columns
+        numbers = X[:, columns.numbers]
+        if columns.fills is not None:
+            numbers = np.where(np.isnan(numbers), np.array(columns.fills, dtype=X.dtype), numbers)
+        parts = [numbers, columns.gap_value * np.isnan(X[:, columns.gappy])]
+        for category, places in zip(columns.categories, self.places, strict=True):
+            place = _spread(X[:, category.column], places)
+            parts.append(columns.category_value * (place[:, None] == np.arange(category.width)))
+        return np.concatenate(parts, axis=1, dtype=X.dtype)
+
+
+def _spread(codes: NDArray[np.floating], places: NDArray[np.intp]) -> NDArray[np.intp]:
+    return places[np.where(np.isnan(codes), len(places) - 1, codes).astype(np.intp)]
+
+
+def learn_columns(table: Table, weight: NDArray[np.float64], *, impute: bool) -> Columns | None:
+    """Learn the medians and the categories of rows; those of weight zero are as if absent.
+
+    Parameters
+    ----------
+    table : Table
+        Rows; what is missing is NaN.
+    weight : ndarray of shape (n_rows,)
+        Weights: one of 2 is a row given twice.
+    impute : bool
+        Whether values may be missing.
+
+    Returns
+    -------
+    Columns or None
+        None if the rows are those of the model as they are: numbers only, none missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.columns import Table, learn_columns
+    >>> X = np.array([[1.0, 0.0], [np.nan, 1.0], [3.0, 0.0]])
+    >>> table = Table(X, {1: ("blue", "red")})
+    >>> columns = learn_columns(table, np.ones(3), impute=True)
+    >>> columns.fills, columns.categories[0].names
+    ((2.0,), ('blue', 'red'))
+    >>> columns.encode(table)[:]
+    array([[1. , 0. , 0.5, 0. ],
+           [2. , 0.1, 0. , 0.5],
+           [3. , 0. , 0.5, 0. ]])
+    """
+    present = np.flatnonzero(weight)
+    categories = _learn_categories(table, present, weight[present])
+    if not impute:
+        numbers = tuple(j for j in range(table.X.shape[1]) if j not in table.names)
+        return Columns(numbers, None, (), categories) if categories else None
+    medians, gappy = _learn_numbers(table, present, weight[present])
+    columns = Columns(tuple(medians), tuple(medians.values()), gappy, categories)
+    if columns.width == 0:
+        raise InvalidData("all values of all columns are missing: there is nothing to learn from.")
+    return columns
+
+
+def _learn_numbers(
+    table: Table, present: NDArray[np.intp], weight: NDArray[np.float64]
+) -> tuple[dict[int, float], tuple[int, ...]]:
+    """Return the medians of the columns that have numbers, and which of these have gaps."""
+    medians, gappy = {}, []
+    for j, column in enumerate(_each_column(table.X)):
+        if j in table.names:
+            continue
+        numbers = column[present]
+        known = ~np.isnan(numbers)
+        if known.any():
+            medians[j] = weighted_median(numbers[known], weight[known])
+            gappy += [] if known.all() else [j]
+    return medians, tuple(gappy)
+
+
+def _each_column(X: NDArray[np.floating] | SparseRows) -> Iterable[NDArray[np.floating]]:
+    return X.columns() if isinstance(X, SparseRows) else X.T
+
+
+def weighted_median(values: NDArray[np.floating], weight: NDArray[np.float64]) -> float:
+    """Return the median of numbers of positive weight; an integer weight is as if the number were repeated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.columns import weighted_median
+    >>> weighted_median(np.array([5.0, 1.0, 3.0]), np.ones(3)), weighted_median(np.array([5.0, 1.0]), np.ones(2))
+    (3.0, 3.0)
+    >>> weighted_median(np.array([5.0, 1.0]), np.array([1.0, 2.0]))
+    1.0
+    """
+    if (weight == weight[0]).all():
+        middle = [(len(values) - 1) // 2, len(values) // 2]
+        low, high = np.partition(values, middle)[middle]
+    else:
+        order = np.lexsort((weight, values))  # sums in this order round alike for any order of the rows
+        below = np.cumsum(weight[order])
+        first, last = (np.searchsorted(below, below[-1] / 2, side) for side in ("left", "right"))
+        low, high = values[order[[first, min(last, len(order) - 1)]]]
+    # The sum of two finite numbers may overflow, that of their halves cannot.
+    return float(low) if low == high else float(low / 2 + high / 2)
+
+
+def _learn_categories(table: Table, present: NDArray[np.intp], weight: NDArray[np.float64]) -> tuple[Category, ...]:
+    found = []
+    for column, names in table.names.items():
+        codes = np.asarray(table.X)[present, column]
+        missing = np.isnan(codes)
+        mass = _masses(codes[~missing].astype(np.intp), weight[~missing], len(names))
+        # The heaviest first, equal ones by name; those that have no mass were not seen.
+        order = np.lexsort((np.arange(len(names)), -mass))[: int((mass > 0).sum())]
+        kept = tuple(sorted(names[k] for k in order[:MOST_CATEGORIES]))
+        if kept:
+            found.append(Category(column, kept, len(order) > len(kept), bool(missing.any())))
+    return tuple(found)
+
+
+def _masses(codes: NDArray[np.intp], weight: NDArray[np.float64], count: int) -> NDArray[np.float64]:
+    order = np.lexsort((weight, codes))  # sums in this order round alike for any order of the rows
+    return np.asarray(np.bincount(codes[order], weight[order], count), dtype=np.float64)

@@ -1,7 +1,8 @@
 """Losses: the dual that the native solver needs, and the risk that cross-validation compares.
 
 Enters: targets and weights of a cell. Leaves: a `BoxDual` where the dual is a box (hinge, pinball), and the values of
-the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. See CONTRIBUTING for how to add one.
+the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. See CONTRIBUTING for how to add
+one.
 """
 
 from __future__ import annotations

@@ -17,6 +17,11 @@ from localsvm.losses import Hinge, Loss, RegressionLoss
 
 FloatArray = NDArray[np.float64]
 
+# One against the rest: where all classes are rare their values settle at -1, and the differences there decide. This
+# bound is far enough below to leave them alone; a class that a cell has not seen scores less than any that it has.
+_LEAST_PRESENT = -2.0
+_ABSENT = -3.0
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -253,13 +258,14 @@ class OneVsRest(_Classes):
         return [Problem(int(c), self.loss, np.where(y == c, 1.0, -1.0), weight) for c in present]
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return 1 for the heaviest class, -1 for the others."""
+        """Return 1 for the heaviest class, -1 for the others, and less for those that the cell has not."""
         mass = _class_masses(y, weight, self.n_classes)
-        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, -1.0)
+        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, np.where(mass > 0, -1.0, _ABSENT))
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return no bounds: the largest value wins, however large."""
-        return _unbounded(self.n_outputs)
+        """Return lower bounds only: the largest value wins, and a class that the cell has beats one that it has not."""
+        has = np.isin(np.arange(self.n_classes), y)
+        return np.column_stack([np.where(has, _LEAST_PRESENT, _ABSENT), np.full(self.n_classes, np.inf)])
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values."""
@@ -268,7 +274,7 @@ class OneVsRest(_Classes):
 
 @dataclass(frozen=True)
 class Regression:
-    """Real targets: a problem for every target and loss; targets (n,) or (n, n_targets) are standardised in each cell."""
+    """Real targets (n,) or (n, n_targets), standardised in each cell: a problem for every target and loss."""
 
     losses: tuple[RegressionLoss, ...]
     n_targets: int = 1
@@ -302,8 +308,7 @@ class Regression:
             if len(target) == 0 or np.ptp(target) == 0:
                 continue
             offset = loss.best_constant(target, weight)
-            mean = target @ weight / weight.sum()
-            scale = float(np.sqrt(np.square(target - mean) @ weight / weight.sum()))
+            scale = _standard_deviation(target, weight)
             found.append(Problem(output, loss, (target - offset) / scale, weight, offset=offset, scale=scale))
         return found
 
@@ -336,6 +341,12 @@ class Quantiles(Regression):
 
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
     return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes)
+
+
+def _standard_deviation(y: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted standard deviation of targets that are not all equal, in any unit."""
+    mean, spread = y @ weight / weight.sum(), np.ptp(y)
+    return float(spread * np.sqrt(np.square((y - mean) / spread) @ weight / weight.sum()))
 
 
 def _unbounded(n_outputs: int) -> FloatArray:

@@ -58,9 +58,11 @@ class Columns:
     def by_fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (..., column) over the samples of each problem and fold: (..., problem, fold)."""
         shape = values.shape[:-1]
-        running = np.concatenate([np.zeros((*shape, 1)), np.cumsum(values, axis=-1)], axis=-1)
-        at_ends = running[..., self.ends.ravel()]
-        sums = np.diff(at_ends, axis=-1, prepend=0.0)
+        ends = self.ends.ravel()
+        begins = np.concatenate([[0], ends[:-1]])
+        # One more column, for a last fold that is empty. Of an empty one reduceat takes the column where it begins.
+        padded = np.concatenate([values, np.zeros((*shape, 1))], axis=-1)
+        sums = np.where(begins < ends, np.add.reduceat(padded, begins, axis=-1), 0.0)
         return np.asarray(sums.reshape(*shape, *self.ends.shape))
 
     def losses(self) -> Iterator[tuple[Loss, slice]]:

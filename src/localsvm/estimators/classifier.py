@@ -229,7 +229,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return Binary(loss) if n_classes == 2 else _REDUCTIONS[self.multiclass](n_classes, loss)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values: of two classes, positive ones speak for ``classes_[1]``; of more, the largest wins.
+        """Return the decision values.
+
+        Of two classes, positive values speak for ``classes_[1]``; of more, the largest value wins.
 
         Parameters
         ----------

@@ -76,3 +76,12 @@ def same_cells(a, b):
             same_cells(left, right)
     else:
         np.testing.assert_array_equal(a, b)
+
+
+def blobs(n, k, *, d=2, noise=0.6, seed=0):
+    """Samples of k classes 0, 1, ... around as many centres; there are some of each class."""
+    rng = np.random.default_rng(seed)
+    angle = 2 * np.pi * np.arange(k) / k
+    centres = np.column_stack([np.cos(angle), np.sin(angle), np.zeros((k, d - 2))]) * np.sqrt(k)
+    y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
+    return (centres[y] + noise * rng.normal(size=(n, d))).astype(np.float32), y.astype(np.float64)

@@ -66,7 +66,7 @@ def distinct_rows(
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
     h = content_hash(X, seed)
-    targets = y.reshape(len(y), -1)
+    targets = y if y.ndim == 2 else y[:, None]
     order = np.lexsort((weight, *targets.T, h))
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
@@ -78,7 +78,7 @@ def distinct_rows(
     kept = order[first]
     zero = X.dtype.type(0)  # turns -0.0 into 0.0, whichever of the two came first
     X = np.ascontiguousarray(X[kept]) + zero
-    return X, y[kept], np.add.reduceat(weight[order], first)
+    return X, y[kept] + 0.0, np.add.reduceat(weight[order], first)
 
 
 def canonical_rows(

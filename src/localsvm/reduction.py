@@ -340,7 +340,7 @@ class Quantiles(Regression):
 
 
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes)
+    return np.asarray(np.bincount(y.astype(np.intp), weight, n_classes), dtype=np.float64)
 
 
 def _standard_deviation(y: FloatArray, weight: FloatArray) -> float:

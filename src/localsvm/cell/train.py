@@ -396,7 +396,7 @@ class _CellTraining:
         if out_of_fold is None:
             return np.nan, 0.0
         weight = out_of_fold.weight
-        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores)
+        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores.astype(np.float64))
         mean = float(risk @ weight / weight.sum())
         return mean, float(np.sqrt(np.square(risk - mean) @ weight) / weight.sum())
 

@@ -66,7 +66,7 @@ def distinct_rows(
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
     h = content_hash(X, seed)
-    targets = y if y.ndim == 2 else y[:, None]
+    targets: NDArray[np.float64] = y if y.ndim == 2 else y[:, None]
     order = np.lexsort((weight, *targets.T, h))
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])

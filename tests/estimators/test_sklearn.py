@@ -58,7 +58,6 @@ def exceptions(estimator):
         LocalSVC(grid=3, search="racing"),
         LocalSVC(grid=3, kernel="laplace"),
         LocalSVC(grid=3, multiclass="ovr"),
-        LocalSVC(grid=3, multiclass="ovr", cell_size=20),
         LocalSVC(grid=3, scaling="standard"),
         LocalSVC(grid=3, scaling="quantile"),
         LocalSVC(grid=3, scaling=None, n_jobs=1),

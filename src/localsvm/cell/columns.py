@@ -58,12 +58,11 @@ class Columns:
     def by_fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (..., column) over the samples of each problem and fold: (..., problem, fold)."""
         shape = values.shape[:-1]
-        ends = self.ends.ravel()
-        begins = np.concatenate([[0], ends[:-1]])
-        # One more column, for a last fold that is empty. Of an empty one reduceat takes the column where it begins.
+        edges = np.concatenate([[0], self.ends.ravel()])
+        # One more column, so that the last edge has one. Where a fold is empty, reduceat takes the column at its edge.
         padded = np.concatenate([values, np.zeros((*shape, 1))], axis=-1)
-        sums = np.where(begins < ends, np.add.reduceat(padded, begins, axis=-1), 0.0)
-        return np.asarray(sums.reshape(*shape, *self.ends.shape))
+        sums = np.add.reduceat(padded, edges, axis=-1)[..., :-1]
+        return np.where(np.diff(edges) > 0, sums, 0.0).reshape(*shape, *self.ends.shape)
 
     def losses(self) -> Iterator[tuple[Loss, slice]]:
         """Yield each loss with the columns it judges."""

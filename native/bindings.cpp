@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <atomic>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -140,6 +141,34 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
                         to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
 }
 
+nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
+                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
+                int n_threads) {
+  const size_t n = cell.n(), n_targets = targets.shape(0), n_folds = folds.size(), n_lambdas = lambdas.size();
+  require(targets.shape(1) == n && weight.shape(0) == n, "targets and weights need one entry per row");
+  for (size_t i = 0; i < n; ++i)
+    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must not be negative");
+  for (int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
+  for (double lam : lambdas) require(lam > 0, "lambdas must be positive");
+  require(tolerance > 0 && max_iterations >= 0, "the tolerance must be positive");
+  require(n_threads >= 1, "at least one thread is needed");
+  require((cell.is_part() ? *cell.whole() : cell).has_width(), "set a width first");
+  RidgeResult result;
+  {
+    nb::gil_scoped_release unlocked;
+    if (cell.is_part()) cell.follow_width(flag_of(token));
+    result = cell.solve_ridge({targets.data(), static_cast<int>(n_targets), weight.data(), folds, lambdas, tolerance,
+                               max_iterations},
+                              n_threads, flag_of(token));
+    if (cell.is_part()) cell.release_kernel();
+  }
+  return nb::make_tuple(to_numpy(std::move(result.beta), {n_targets, n_folds, n_lambdas, n}),
+                        to_numpy(std::move(result.values), {n_targets, n_lambdas, n}),
+                        to_numpy(std::move(result.gap), {n_targets, n_folds, n_lambdas}),
+                        to_numpy(std::move(result.status), {n_targets, n_folds, n_lambdas}),
+                        to_numpy(std::move(result.iterations), {n_targets, n_folds, n_lambdas}));
+}
+
 // All rows of a symmetric matrix that a cell copies row by row.
 auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
   const auto n = static_cast<size_t>(cell.n());
@@ -221,6 +250,8 @@ NB_MODULE(_native, m) {
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
       .def("part", &part_of, "rows"_a, "token"_a.none() = nb::none(), nb::keep_alive<0, 1>())
+      .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tolerance"_a,
+           "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
       .def("kernel_matrix",
            [](const Cell& cell) {

@@ -238,9 +238,8 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   PathResult result;
   result.beta.resize(n_lambdas * n_);
   result.values.resize(n_lambdas * n_left_out);
-  BoxSolver solver({K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), stop.cancelled},
-                   {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip}, left_out,
-                   total_weight);
+  BoxSolver solver(view(stop.cancelled), {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip},
+                   left_out, total_weight);
   for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {
     // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
     const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lambdas[q] * total_weight), 1e-30, 1e30));
@@ -258,6 +257,10 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
     if (certificate.status == Status::cancelled) break;
   }
   return result;
+}
+
+RidgeResult Cell::solve_ridge(const RidgeProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const {
+  return localsvm::solve_ridge(view(cancelled), fold_ends_, problem, n_threads);
 }
 
 }  // namespace localsvm

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "aligned.h"
+#include "ridge.h"
 #include "row_cache.h"
 #include "samples.h"
 #include "solver.h"
@@ -73,6 +74,9 @@ class Cell {
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
                         const StopRule& stop) const;
 
+  // Least squares: all targets, folds and lambdas of this width at once.
+  RidgeResult solve_ridge(const RidgeProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const;
+
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }
   int n_problems() const { return static_cast<int>(problems_.size()); }
@@ -92,6 +96,9 @@ class Cell {
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
+  KernelView view(const std::atomic<bool>* cancelled) const {
+    return {K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), cancelled};
+  }
   void find_neighbours(int i, const float* distances);
   void make_kernel_rows(Range rows, float* const* out) const;
   void copy_columns(const float* row_of_whole, float* out) const;

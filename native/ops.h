@@ -79,6 +79,9 @@ struct Ops {
   // The same, all in double: for sums that have to come back to zero when rows are taken out again.
   void (*subtract_rows_exactly)(double* r, const float* const* rows, const float* c, int count, Range range);
 
+  // y[c][j] += sum_i x[i*n_columns + c] rows[i][j] for j < width (a multiple of kPad), i in order, whatever n_columns.
+  void (*add_products)(const float* const* rows, int n_rows, int width, const float* x, int n_columns, float* const* y);
+
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
                    const SupportView& support, float* f);

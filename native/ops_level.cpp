@@ -217,6 +217,59 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
+// V vectors of each of C results stay in registers while all rows pass by; one cache line of every row is asked for ahead.
+template <int C, int V>
+inline void product_tile(const float* const* rows, int n_rows, int at, const float* x, int stride, float* const* y) {
+  vf sum[C][V];
+  for (int c = 0; c < C; ++c)
+    for (int v = 0; v < V; ++v) sum[c][v] = load(y[c] + at + v * W);
+  for (int i = 0; i < n_rows; ++i) {
+    const float* row = rows[i] + at;
+    vf k[V];
+    for (int v = 0; v < V; ++v) {
+      if (v * W % kPad == 0) __builtin_prefetch(row + 2 * V * W + v * W);
+      k[v] = load(row + v * W);
+    }
+    for (int c = 0; c < C; ++c) {
+      const vf xc = splat(x[static_cast<size_t>(i) * stride + c]);
+      for (int v = 0; v < V; ++v) sum[c][v] += k[v] * xc;
+    }
+  }
+  for (int c = 0; c < C; ++c)
+    for (int v = 0; v < V; ++v) store(y[c] + at + v * W, sum[c][v]);
+}
+
+template <int C>
+inline void product_strip(const float* const* rows, int n_rows, int begin, int end, const float* x, int stride,
+                          float* const* y) {
+  constexpr int V = C <= 3 ? 4 : 2;  // sums enough to keep the multipliers busy, and no more than there are registers
+  int at = begin;
+  for (; at + V * W <= end; at += V * W) product_tile<C, V>(rows, n_rows, at, x, stride, y);
+  for (; at < end; at += W) product_tile<C, 1>(rows, n_rows, at, x, stride, y);
+}
+
+void add_products(const float* const* rows, int n_rows, int width, const float* x, int n_columns, float* const* y) {
+  constexpr int kMost = 6;     // results at a time
+  constexpr int kStrip = 256;  // entries of 32 rows that stay in the cache while all results take them
+  const int n_groups = (n_columns + kMost - 1) / kMost;
+  const int step = n_groups > 1 ? kStrip : width;
+  for (int begin = 0; begin < width; begin += step) {
+    const int end = begin + step < width ? begin + step : width;
+    for (int g = 0, c = 0; g < n_groups; ++g) {
+      const int count = (n_columns - c + n_groups - g - 1) / (n_groups - g);
+      switch (count) {
+        case 1: product_strip<1>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+        case 2: product_strip<2>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+        case 3: product_strip<3>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+        case 4: product_strip<4>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+        case 5: product_strip<5>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+        case 6: product_strip<6>(rows, n_rows, begin, end, x + c, n_columns, y + c); break;
+      }
+      c += count;
+    }
+  }
+}
+
 // Squared distances of 4 points to 2 vectors of support vectors, feature by feature.
 inline void differences(const float* const* x, int n_features, const float* ST, size_t ld, vf (*d)[2]) {
   for (int k = 0; k < n_features; ++k) {
@@ -303,7 +356,7 @@ extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
     update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
-    evaluate,                        nearer,
+    add_products,                    evaluate,          nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm.losses import Expectile, Pinball, Squared
-from localsvm.reduction import Binary, OneVsOne, OneVsRest, Quantiles, Regression
+from localsvm.reduction import Binary, Levels, OneVsOne, OneVsRest, Regression
 
 n_classes = st.integers(2, 7)
 seeds = st.integers(0, 2**32 - 1)
@@ -262,7 +262,7 @@ def test_the_risk_of_a_regression_is_the_mean_loss_of_its_outputs():
 def test_quantiles_never_cross_and_sorting_them_never_costs(seed):
     rng = np.random.default_rng(seed)
     levels = (0.1, 0.25, 0.5, 0.9)
-    reduction = Quantiles(tuple(Pinball(tau) for tau in levels))
+    reduction = Levels(tuple(Pinball(tau) for tau in levels))
     y, values = rng.normal(size=20), rng.normal(size=(20, 4))
     scores = reduction.scores(values)
     assert (np.diff(scores, axis=1) >= 0).all()

@@ -21,7 +21,7 @@ from localsvm.errors import (
     LocalSVMError,
     PrecisionWarning,
 )
-from localsvm.estimators import LocalSVC
+from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 
 __version__ = "0.1.0"
 
@@ -39,8 +39,11 @@ __all__ = [
     "GridEdgeWarning",
     "InvalidData",
     "InvalidParameter",
+    "LocalExpectileRegressor",
+    "LocalQuantileRegressor",
     "LocalSVC",
     "LocalSVMError",
+    "LocalSVR",
     "PrecisionWarning",
     "simd_level",
 ]

@@ -54,6 +54,23 @@ class Cell:
         NDArray[np.int64],
     ]: ...
     def part(self, rows: Sequence[int], token: CancelToken | None = None) -> Cell: ...
+    def solve_ridge(
+        self,
+        targets: NDArray[np.float32],
+        weight: NDArray[np.float32],
+        folds: Sequence[int],
+        lambdas: Sequence[float],
+        tolerance: float,
+        max_iterations: int,
+        token: CancelToken | None = None,
+        n_threads: int = 1,
+    ) -> tuple[
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float64],
+        NDArray[np.int8],
+        NDArray[np.int32],
+    ]: ...
     def distances(self) -> NDArray[np.float32]: ...
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 

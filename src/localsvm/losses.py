@@ -1,7 +1,7 @@
 """Losses: the dual that the native solver needs, and the risk that cross-validation compares.
 
 Enters: targets and weights of a cell. Leaves: a `BoxDual` where the dual is a box (hinge, pinball), and the values of
-the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. See CONTRIBUTING for how to add
+the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. CONTRIBUTING says how to add
 one.
 """
 
@@ -174,6 +174,44 @@ class Pinball:
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return the pinball loss."""
         return self.value(y, f)
+
+
+@dataclass(frozen=True)
+class Tube:
+    """Epsilon-insensitive loss max(0, |y - f| - epsilon), as two losses whose duals are boxes.
+
+    Every sample comes as a pair: the first has the target y - epsilon and pays when f is below it, the second the
+    target y + epsilon and pays when f is above. Each pays double, so that the mean over pairs is that of the loss.
+    """
+
+    name: str = "epsilon-insensitive"
+    degree: int = 1
+
+    def clip(self, y: FloatArray) -> float:
+        """Return the largest target."""
+        return _largest(y)
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weighted median."""
+        return Pinball(0.5).best_constant(y, weight)
+
+    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
+        """Return the dual: beta between 0 and twice the weight for firsts, its negative and 0 for seconds."""
+        signed = (2.0 * _pair_signs(y) * weight).astype(np.float32)
+        zero = np.zeros_like(signed)
+        return BoxDual(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero))
+
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return what each of a pair pays."""
+        return 2.0 * np.maximum(0.0, _pair_signs(y) * (y - f))
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return what each of a pair pays."""
+        return self.value(y, f)
+
+
+def _pair_signs(y: FloatArray) -> FloatArray:
+    return np.where(np.arange(len(y)) % 2 == 0, 1.0, -1.0)
 
 
 @dataclass(frozen=True)

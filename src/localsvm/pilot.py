@@ -18,6 +18,7 @@ from localsvm.data.content import canonical_rows
 from localsvm.data.scaling import METHODS, fit_scaling
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.near import nearest_rows
+from localsvm.reduction import Reduction
 
 # The cost of the pilot grows with these, that of the fit with the rows and the cell size: a few per cent of it.
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
@@ -86,7 +87,16 @@ def choose_scaling(
     except BaseException:
         token.cancel()  # threads that still train end at once
         raise
-    return METHODS[simplest_of_best(risks, size)]
+    return METHODS[simplest_of_best(risks / _largest_risk(sample, settings.reduction), size)]
+
+
+def _largest_risk(sample: Sample, reduction: Reduction) -> float:
+    """Return the risk of the best constants, for risks that are not rates; they are compared as shares of it."""
+    if reduction.is_classification:
+        return 1.0
+    constants = reduction.constants(sample.y, sample.weight)
+    risk = reduction.risk(sample.y, np.tile(constants, (len(sample.y), 1)))
+    return float(risk @ sample.weight / sample.weight.sum()) or 1.0
 
 
 def _pilot_risks(

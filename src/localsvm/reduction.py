@@ -6,14 +6,14 @@ and the scores by which the outputs of all problems are judged together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.losses import Hinge, Loss, RegressionLoss
+from localsvm.losses import Hinge, Loss, RegressionLoss, Tube
 
 FloatArray = NDArray[np.float64]
 
@@ -80,6 +80,11 @@ class Reduction(Protocol):
         """Whether all problems of a cell share their width."""
         ...
 
+    @property
+    def copies(self) -> int:
+        """How often each sample of a cell is repeated before `problems` sees it."""
+        ...
+
     def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
         """Return the problems of a cell; none where all targets agree."""
         ...
@@ -112,6 +117,7 @@ class _Classes:
     n_classes: int
     is_classification = True
     one_width = True
+    copies = 1
 
     @property
     def n_scores(self) -> int:
@@ -132,6 +138,7 @@ class Binary:
     """Factors on the weights of positive samples, one machine each."""
     is_classification: bool = True
     one_width: bool = False
+    copies: int = 1
     has_parts: bool = False
 
     @property
@@ -280,6 +287,7 @@ class Regression:
     n_targets: int = 1
     is_classification: bool = False
     one_width: bool = False
+    copies: int = 1
     has_parts: bool = False
 
     @property
@@ -307,8 +315,7 @@ class Regression:
         for output, (target, loss) in enumerate(self._outputs(y)):
             if len(target) == 0 or np.ptp(target) == 0:
                 continue
-            offset = loss.best_constant(target, weight)
-            scale = _standard_deviation(target, weight)
+            offset, scale = loss.best_constant(target, weight), _spread(target, weight)
             found.append(Problem(output, loss, (target - offset) / scale, weight, offset=offset, scale=scale))
         return found
 
@@ -331,22 +338,41 @@ class Regression:
 
 
 @dataclass(frozen=True)
-class Quantiles(Regression):
-    """Several quantiles of one target, ascending: their predictions are put in order, so that they never cross."""
+class TubeRegression(Regression):
+    """Epsilon-insensitive regression of one or several targets; see `Tube`."""
+
+    losses: tuple[RegressionLoss, ...] = (Tube(),)
+    epsilon: float = 0.1
+    copies: int = 2
+
+    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
+        """Return the problems with the targets of each pair moved by epsilon."""
+        moved = np.where(np.arange(len(y)) % 2 == 0, -self.epsilon, self.epsilon)
+        return [replace(problem, y=problem.y + moved / problem.scale) for problem in super().problems(y, weight)]
+
+    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
+        """Return the mean loss of the targets."""
+        away = np.abs(y.reshape(scores.shape) - scores)
+        return np.asarray(np.maximum(0.0, away - self.epsilon).mean(axis=1))
+
+
+@dataclass(frozen=True)
+class Levels(Regression):
+    """Quantiles or expectiles of one target, ascending: predictions are put in order, so that they never cross."""
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values in ascending order, the rearrangement of Chernozhukov, Fernandez-Val, Galichon (2010)."""
         return np.sort(values, axis=1)
 
 
+def _spread(y: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted standard deviation of targets in any unit; 1 where it is lost to rounding."""
+    mean, unit = y @ weight / weight.sum(), np.ptp(y)
+    return float(unit * np.sqrt(np.square((y - mean) / unit) @ weight / weight.sum())) or 1.0
+
+
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    return np.asarray(np.bincount(y.astype(np.intp), weight, n_classes), dtype=np.float64)
-
-
-def _standard_deviation(y: FloatArray, weight: FloatArray) -> float:
-    """Return the weighted standard deviation of targets that are not all equal, in any unit."""
-    mean, spread = y @ weight / weight.sum(), np.ptp(y)
-    return float(spread * np.sqrt(np.square((y - mean) / spread) @ weight / weight.sum()))
+    return np.asarray(np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes), dtype=np.float64)
 
 
 def _unbounded(n_outputs: int) -> FloatArray:

@@ -85,6 +85,7 @@ def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threa
     grid = settings.grid
     n_lams = grid.n_lams if grid.lams is None else len(grid.lams)
     # What train_cell counts by.
+    n_samples *= settings.reduction.copies
     return cell_bytes(
         n_samples,
         n_features,

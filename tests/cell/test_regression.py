@@ -11,7 +11,7 @@ from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell import path as path_module
 from localsvm.cell.folds import make_folds
 from localsvm.losses import Pinball
-from localsvm.reduction import Quantiles, Regression
+from localsvm.reduction import Levels, Regression
 
 LEVELS = (0.1, 0.5, 0.9)
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
@@ -31,7 +31,7 @@ def wave(n, n_targets=None, seed=0):
 
 
 def quantiles(*levels):
-    return Quantiles(tuple(Pinball(tau) for tau in levels))
+    return Levels(tuple(Pinball(tau) for tau in levels))
 
 
 class UnclippedPinball(Pinball):

@@ -27,6 +27,13 @@ class FoldedRows:
         """Number of folds."""
         return len(self.ends)
 
+    def repeated(self, copies: int) -> FoldedRows:
+        """Return each sample several times, its copies next to each other."""
+        if copies == 1:
+            return self
+        rows = np.repeat(np.arange(len(self.y)), copies)
+        return FoldedRows(self.X[rows], self.y[rows], self.weight[rows], tuple(copies * end for end in self.ends))
+
     def fold(self, number: int) -> slice:
         """Rows of one fold."""
         return slice(self.ends[number - 1] if number else 0, self.ends[number])

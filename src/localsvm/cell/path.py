@@ -6,6 +6,7 @@ and lam.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, cast
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from localsvm._native import CancelToken, Cell, solve_paths
 from localsvm.cell.columns import Columns
-from localsvm.losses import BoxLoss
+from localsvm.losses import BoxLoss, Squared
 from localsvm.reduction import Problem
 
 STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
@@ -23,6 +24,9 @@ STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
 even begin, when racing left it out."""
 
 SKIPPED = STATUS.index("skipped")
+
+MAX_ITERATIONS = 2000
+"""Passes over the kernel matrix after which least squares gives up."""
 
 TOLERANCE = 1e-3
 """Clipped duality gap in risk units at which a solve stops."""
@@ -103,6 +107,87 @@ class BoxPaths:
             self._token,
         )
         return uncancelled(WidthPaths(*solved), self._token)
+
+
+@dataclass(frozen=True)
+class _Targets:
+    """Problems on the same rows with the same weights and lams: they are solved together."""
+
+    cell: Cell
+    numbers: list[int]
+    values: NDArray[np.float32]
+    weight: NDArray[np.float32]
+
+
+class RidgePaths:
+    """Problems of least squares: all lams of a width from one Krylov space."""
+
+    def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
+        self._columns, self._n_threads, self._token = columns, n_threads, token
+        self._groups = [_targets(cell, columns, numbers, token) for numbers in _alike(columns.problems)]
+
+    def solve(self, plan: PathPlan) -> WidthPaths:
+        """Solve what the plan asks for."""
+        begin = time.perf_counter()
+        n_lams, n_columns = max(plan.n_lams), len(self._columns.row)
+        beta = np.zeros((len(plan.folds), n_lams, n_columns), dtype=np.float32)
+        values = np.zeros((n_lams, n_columns), dtype=np.float32)
+        shape = (len(self._columns.problems), len(plan.folds), n_lams)
+        gap, steps = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
+        status = np.full(shape, SKIPPED, dtype=np.int8)
+        for group in self._groups:
+            wanted = max(plan.n_lams[number] for number in group.numbers)
+            lams = plan.lams[group.numbers[0], :wanted].tolist()
+            solved = group.cell.solve_ridge(
+                group.values,
+                group.weight,
+                list(plan.folds),
+                lams,
+                TOLERANCE,
+                MAX_ITERATIONS,
+                self._token,
+                self._n_threads,
+            )
+            for place, number in enumerate(group.numbers):
+                kept = slice(0, plan.n_lams[number])
+                where = self._columns.of_problem(number)
+                beta[:, kept, where] = solved[0][place, :, kept]
+                values[kept, where] = solved[1][place, kept]
+                for out, part in ((gap, solved[2]), (status, solved[3]), (steps, solved[4])):
+                    out[number, :, kept] = part[place, :, kept]
+        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
+
+
+def _alike(problems: Sequence[Problem]) -> list[list[int]]:
+    """Group the problems that are on all rows with the same weights; others stand alone."""
+    groups: list[list[int]] = []
+    for number, problem in enumerate(problems):
+        for group in groups:
+            first = problems[group[0]]
+            if first.rows is None and problem.rows is None and np.array_equal(first.weight, problem.weight):
+                group.append(number)
+                break
+        else:
+            groups.append([number])
+    return groups
+
+
+def _targets(cell: Cell, columns: Columns, numbers: list[int], token: CancelToken | None) -> _Targets:
+    problems = [columns.problems[number] for number in numbers]
+    rows = problems[0].rows
+    return _Targets(
+        cell=cell if rows is None else cell.part(rows.tolist(), token),
+        numbers=numbers,
+        values=np.stack([problem.y for problem in problems]).astype(np.float32),
+        weight=problems[0].weight.astype(np.float32),
+    )
+
+
+def path_solver(cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> PathSolver:
+    """Return the solver for the loss of the problems, which is of one kind in a cell."""
+    if isinstance(columns.problems[0].loss, Squared):
+        return RidgePaths(cell, columns, n_threads, token)
+    return BoxPaths(cell, columns, n_threads, token)
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:

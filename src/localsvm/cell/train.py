@@ -18,7 +18,7 @@ from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import SKIPPED, BoxPaths, Cancelled, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, path_solver, validate
 from localsvm.cell.select import Choice, select, select_one_width
 from localsvm.cell.trained import (
     PHASES,
@@ -96,8 +96,10 @@ def train_cell(
     """
     if len(task.rows.y) == 0:
         return _constant_cell(task, settings)
-    rows = make_folds(task.rows, settings.folds_made, stratify=settings.reduction.is_classification)
-    problems = settings.reduction.problems(rows.y, rows.weight)
+    reduction = settings.reduction
+    rows = make_folds(task.rows, settings.folds_made, stratify=reduction.is_classification)
+    rows = rows.repeated(reduction.copies)
+    problems = reduction.problems(rows.y, rows.weight)
     if not problems:
         return _constant_cell(task, settings)
     return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
@@ -202,7 +204,7 @@ class _CellTraining:
 
     def _solver(self, cell: Cell) -> PathSolver:
         begin = time.perf_counter()
-        solver = BoxPaths(cell, self.columns, self.n_threads, self.token)
+        solver = path_solver(cell, self.columns, self.n_threads, self.token)
         self.seconds["kernel"] += time.perf_counter() - begin
         return solver
 
@@ -379,8 +381,8 @@ class _CellTraining:
             width=width,
             lam=self.lams[np.arange(len(choice.lam)), choice.lam],
             radius=self.task.radius,
-            n_samples=len(self.rows.y),
-            total_weight=float(self.rows.weight.sum()),
+            n_samples=len(self.task.rows.y),
+            total_weight=float(self.task.rows.weight.sum()),
             risk=risk,
             risk_error=error,
             widths=self.widths,

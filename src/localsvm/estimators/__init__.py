@@ -1,5 +1,6 @@
 """The scikit-learn face: parameters, validation, delegation."""
 
 from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVR
 
-__all__ = ["LocalSVC"]
+__all__ = ["LocalExpectileRegressor", "LocalQuantileRegressor", "LocalSVC", "LocalSVR"]

@@ -39,28 +39,48 @@ CellRecord = dict[str, Any]
 class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and behaviour common to all local SVMs."""
 
-    cell_size: int
-    partition: Any
-    cell_radius: float | None
-    n_folds: int
-    grid: int | Grid
-    kernel: str
-    relevance: None
-    search: str
-    scaling: str | None
-    missing: str
-    refit: str
-    max_memory: str | int | None
-    n_jobs: int | None
-    random_state: Any
-    verbose: int
-    checkpoint: None
-
     model_: LocalModel
     timings_: dict[str, float]
     cells_: list[CellRecord]
     n_cells_: int
     n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        cell_size: int = 2000,
+        partition: Any = "voronoi",
+        cell_radius: float | None = None,
+        n_folds: int = 5,
+        grid: int | Grid = 10,
+        kernel: str = "auto",
+        relevance: None = None,
+        search: str = "full",
+        scaling: str | None = "auto",
+        missing: str = "error",
+        refit: str = "combine",
+        max_memory: str | int | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+        checkpoint: None = None,
+    ) -> None:
+        self.cell_size = cell_size
+        self.partition = partition
+        self.cell_radius = cell_radius
+        self.n_folds = n_folds
+        self.grid = grid
+        self.kernel = kernel
+        self.relevance = relevance
+        self.search = search
+        self.scaling = scaling
+        self.missing = missing
+        self.refit = refit
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+        self.checkpoint = checkpoint
 
     def _settings(self, reduction: Reduction) -> FitSettings:
         """Check all parameters and return them as settings."""

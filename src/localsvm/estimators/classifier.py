@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin
 from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.validation import (
     check_choice,
     check_class_weight,
@@ -28,6 +29,7 @@ _LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared": SquaredMargin()}
 _REDUCTIONS: dict[str, type[OneVsOne] | type[OneVsRest]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 
 
+@with_common_docs
 class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     """Support vector classification that tunes itself.
 
@@ -37,54 +39,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    cell_size : int, default=2000
-        Largest number of samples in a cell; only equal samples may be more. Larger cells err less and
-        take longer, in proportion to their size.
-    partition : {"voronoi", "chunks", "radius", "overlap", "none"} or object, default="voronoi"
-        How the input space is cut into cells.
-
-        - "voronoi": each sample belongs to the nearest centre, and a new one is predicted from its cell;
-        - "chunks": random chunks, all of which predict every sample; the mean counts;
-        - "radius": as "voronoi", with cells of at most `cell_radius` instead of `cell_size`;
-        - "overlap": as "voronoi" with half the size, but each cell trains on samples of its neighbours
-          too, `cell_size` in all;
-        - "none": one machine on all samples; its time and memory grow with the square of their number;
-        - an object with ``centers`` (n_cells, n_features), ``radii`` (n_cells,) and ``assign(X)``, which
-          returns the cell of every row. Rows come scaled; ``scaling=None`` leaves them as they are.
-    cell_radius : float, optional
-        Largest distance of a sample from the centre of its cell, after scaling, for
-        ``partition="radius"``.
-    n_folds : int, default=5
-        Number of folds; with fewer distinct samples, every one is a fold. 1 is a single split: a fifth
-        of the samples validates, the others train.
-    grid : int or Grid, default=10
-        The grid of widths and lams: steps in each direction, or a `Grid`.
-    kernel : {"auto", "gauss", "laplace"}, default="auto"
-        exp(-||x-x'||^2/width^2) or exp(-||x-x'||/width); "auto" is "gauss".
-    relevance : None, default=None
-        Feature weights; not available yet.
-    search : {"full", "racing"}, default="full"
-        Solve every grid point, or leave out points that cannot win any more (two standard errors
-        behind).
-    scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
-        Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
-        the one that errs least, the first of equally good ones.
-    missing : {"error"}, default="error"
-        What to do with missing values.
-    refit : {"combine", "retrain"}, default="combine"
-        Combine the solutions of the folds, weighted by their risks, or train once more on all
-        samples.
-    max_memory : str or int, optional
-        Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
-        needs more is refused before it starts.
-    n_jobs : int, optional
-        Number of threads; None and -1 are all cores, -2 all but one.
-    random_state : int, RandomState or None, default=None
-        Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
-    verbose : int, default=0
-        1 draws a bar on the standard error stream: cells done, rows per second, time left.
-    checkpoint : None, default=None
-        Directory for checkpoints; not available yet.
+    %(common_parameters)s
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the classes.
     multiclass : {"ovo", "ovr"}, default="ovo"
@@ -98,19 +53,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
-    cells_ : list of dict
-        One record per cell: size, radius, width, lam, cv_risk, support_vectors.
-    n_cells_ : int
-        Number of cells.
-    timings_ : dict
-        Seconds in scaling, partition, kernel, solver, validation, selection (the last four summed
-        over threads) and in total.
-    model_ : LocalModel
-        The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
-    n_features_in_ : int
-        Number of features seen in fit.
-    feature_names_in_ : ndarray of str
-        Their names, if the training data has names.
+    %(common_attributes)s
 
     Examples
     --------
@@ -147,22 +90,24 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         multiclass: str = "ovo",
         loss: str = "hinge",
     ) -> None:
-        self.cell_size = cell_size
-        self.partition = partition
-        self.cell_radius = cell_radius
-        self.n_folds = n_folds
-        self.grid = grid
-        self.kernel = kernel
-        self.relevance = relevance
-        self.search = search
-        self.scaling = scaling
-        self.missing = missing
-        self.refit = refit
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
+        super().__init__(
+            cell_size=cell_size,
+            partition=partition,
+            cell_radius=cell_radius,
+            n_folds=n_folds,
+            grid=grid,
+            kernel=kernel,
+            relevance=relevance,
+            search=search,
+            scaling=scaling,
+            missing=missing,
+            refit=refit,
+            max_memory=max_memory,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+            checkpoint=checkpoint,
+        )
         self.class_weight = class_weight
         self.multiclass = multiclass
         self.loss = loss
@@ -229,9 +174,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return Binary(loss) if n_classes == 2 else _REDUCTIONS[self.multiclass](n_classes, loss)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values.
-
-        Of two classes, positive values speak for ``classes_[1]``; of more, the largest value wins.
+        """Return the decision values: positive ones speak for ``classes_[1]``, of several classes the largest wins.
 
         Parameters
         ----------

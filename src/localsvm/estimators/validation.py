@@ -174,6 +174,63 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     return labels
 
 
+def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
+    """Return the targets of regression as numbers, (n_samples,) or, if `several` may be, (n_samples, n_targets)."""
+    if y is None:
+        raise InvalidData("requires y to be passed, but the target y is None: give numbers.")
+    targets = np.asarray(y)
+    if targets.ndim != 2 or not several:
+        targets = np.asarray(column_or_1d(y, warn=True))
+    if len(targets) != n_samples:
+        raise InvalidData(
+            f"X has {n_samples} rows but y has {len(targets)} targets (inconsistent numbers of "
+            "samples): give one target per row."
+        )
+    targets = _as_numbers(targets)
+    if targets.ndim == 2 and targets.shape[1] == 0:
+        raise InvalidData("y has no columns: give at least one target per row.")
+    bad = ~np.isfinite(targets)
+    if bad.any():
+        row = int(bad.reshape(n_samples, -1).any(axis=1).argmax())
+        raise InvalidData(
+            f"y has {int(bad.sum())} targets that are NaN or infinity (first at row {row}). Drop these rows."
+        )
+    return targets
+
+
+def _as_numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers; refuse text, dates and complex numbers by the first that is none."""
+    if targets.dtype.kind in "biuf":
+        return np.ascontiguousarray(targets, dtype=np.float64)
+    if targets.dtype.kind == "O":
+        for row, value in enumerate(targets.reshape(len(targets), -1)):
+            try:
+                [float(number) for number in value]
+            except (TypeError, ValueError):
+                seen = value[0] if len(value) == 1 else value
+                raise InvalidData(
+                    f"y has targets that are not numbers (first at row {row}: {seen!r}). Regression needs numbers; "
+                    "for classes use LocalSVC."
+                ) from None
+        return targets.astype(np.float64)
+    kind = "complex numbers" if targets.dtype.kind == "c" else f"dtype {targets.dtype}"
+    raise InvalidData(
+        f"y has {kind} (first: {targets.ravel()[0]!r}), which are not real numbers. Regression needs numbers; "
+        "for classes use LocalSVC."
+    )
+
+
+def check_levels(name: str, value: Any) -> NDArray[np.float64]:
+    """Return one level or several as an array; all must lie between 0 and 1."""
+    try:
+        levels = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        levels = np.zeros(0)
+    if isinstance(value, (str, bool)) or levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
+        raise InvalidParameter(f"{name}={value!r}: give a number between 0 and 1, or a list of them, like [0.1, 0.9].")
+    return levels
+
+
 def _check_complete(y: NDArray[Any]) -> None:
     """Refuse missing labels, and objects that have no order."""
     if y.dtype.kind == "f":

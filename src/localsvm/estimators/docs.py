@@ -1,0 +1,87 @@
+"""What the docstrings of all estimators share, written once.
+
+Enters: a class whose docstring has the marks ``%(common_parameters)s`` and ``%(common_attributes)s``. Leaves: the
+class, with the text in their place.
+"""
+
+from __future__ import annotations
+
+from textwrap import indent
+from typing import TypeVar
+
+_Class = TypeVar("_Class", bound=type)
+
+_PARAMETERS = """
+cell_size : int, default=2000
+    Largest number of samples in a cell; only equal samples may be more. Larger cells err less and
+    take longer, in proportion to their size.
+partition : {"voronoi", "chunks", "radius", "overlap", "none"} or object, default="voronoi"
+    How the input space is cut into cells.
+
+    - "voronoi": each sample belongs to the nearest centre, and a new one is predicted from its cell;
+    - "chunks": random chunks, all of which predict every sample; the mean counts;
+    - "radius": as "voronoi", with cells of at most `cell_radius` instead of `cell_size`;
+    - "overlap": as "voronoi" with half the size, but each cell trains on samples of its neighbours
+      too, `cell_size` in all;
+    - "none": one machine on all samples; its time and memory grow with the square of their number;
+    - an object with ``centers`` (n_cells, n_features), ``radii`` (n_cells,) and ``assign(X)``, which
+      returns the cell of every row. Rows come scaled; ``scaling=None`` leaves them as they are.
+cell_radius : float, optional
+    Largest distance of a sample from the centre of its cell, after scaling, for
+    ``partition="radius"``.
+n_folds : int, default=5
+    Number of folds; with fewer distinct samples, every one is a fold. 1 is a single split: a fifth
+    of the samples validates, the others train.
+grid : int or Grid, default=10
+    The grid of widths and lams: steps in each direction, or a `Grid`.
+kernel : {"auto", "gauss", "laplace"}, default="auto"
+    exp(-||x-x'||^2/width^2) or exp(-||x-x'||/width); "auto" is "gauss".
+relevance : None, default=None
+    Feature weights; not available yet.
+search : {"full", "racing"}, default="full"
+    Solve every grid point, or leave out points that cannot win any more (two standard errors
+    behind).
+scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
+    Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
+    the one that errs least, the first of equally good ones.
+missing : {"error"}, default="error"
+    What to do with missing values.
+refit : {"combine", "retrain"}, default="combine"
+    Combine the solutions of the folds, weighted by their risks, or train once more on all
+    samples.
+max_memory : str or int, optional
+    Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
+    needs more is refused before it starts.
+n_jobs : int, optional
+    Number of threads; None and -1 are all cores, -2 all but one.
+random_state : int, RandomState or None, default=None
+    Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
+verbose : int, default=0
+    1 draws a bar on the standard error stream: cells done, rows per second, time left.
+checkpoint : None, default=None
+    Directory for checkpoints; not available yet.
+"""
+
+_ATTRIBUTES = """
+cells_ : list of dict
+    One record per cell: size, radius, width, lam, cv_risk, support_vectors.
+n_cells_ : int
+    Number of cells.
+timings_ : dict
+    Seconds in scaling, partition, kernel, solver, validation, selection (the last four summed
+    over threads) and in total.
+model_ : LocalModel
+    The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
+n_features_in_ : int
+    Number of features seen in fit.
+feature_names_in_ : ndarray of str
+    Their names, if the training data has names.
+"""
+
+
+def with_common_docs(cls: _Class) -> _Class:
+    """Fill in the marks of a class's docstring."""
+    if cls.__doc__ is not None:  # None under python -OO
+        for mark, text in (("common_parameters", _PARAMETERS), ("common_attributes", _ATTRIBUTES)):
+            cls.__doc__ = cls.__doc__.replace(f"    %({mark})s", indent(text.strip(), "    "))
+    return cls

@@ -92,15 +92,16 @@ def measure(sample: Sample, settings: Settings) -> Run:
     clf = LocalSVC(partition="none", scaling=None, n_jobs=1, **settings).fit(sample.X, sample.y)
     seconds = time.process_time() - begin
     cell = clf.model_.cells[0]
+    (width,), (lam,) = cell.width.tolist(), cell.lam.tolist()
     return {
         "error": float((clf.predict(sample.X_test) != sample.y_test).mean()),
         "seconds": seconds,
-        "width": cell.width,
-        "lam": cell.lam,
-        "largest width": cell.width == cell.widths[0],
-        "smallest width": cell.width == cell.widths[-1],
-        "largest lam": cell.lam == cell.lams[0],
-        "smallest lam": cell.lam == cell.lams[-1],
+        "width": width,
+        "lam": lam,
+        "largest width": width == float(cell.widths[0]),
+        "smallest width": width == float(cell.widths[-1]),
+        "largest lam": lam == float(cell.lams[0]),
+        "smallest lam": lam == float(cell.lams[-1]),
     }
 
 

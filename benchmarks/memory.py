@@ -12,7 +12,7 @@ import argparse
 import hashlib
 import multiprocessing
 import time
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -61,8 +61,7 @@ def measure(run: Run) -> Figures:
     Path("/proc/self/clear_refs").write_text("5")  # the peak so far is forgotten
     before = _bytes("VmRSS:")
     wall, processor = time.perf_counter(), time.process_time()
-    with ThreadPoolExecutor(run.n_threads) as pool:
-        cell = train_cell(task, settings, fold_map=pool.map, max_bytes=run.budget, n_threads=run.n_threads)
+    cell = train_cell(task, settings, max_bytes=run.budget, n_threads=run.n_threads)
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
     counts = native[0].row_counts
     return Figures(
@@ -94,7 +93,9 @@ def _share(hits: int, misses: int) -> float:
 
 
 def _digest(cell: train.TrainedCell) -> str:
-    parts = [cell.support_vectors, cell.coefficients, cell.risks, np.array([cell.width, cell.lam])]
+    parts = [cell.risks, cell.width, cell.lam]
+    for part in cell.functions.sums:
+        parts += [part.support_vectors, part.coefficients]
     parts += [np.asarray(getattr(cell.certificates, field.name)) for field in fields(cell.certificates)]
     return hashlib.sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:12]
 

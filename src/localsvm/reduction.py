@@ -17,7 +17,10 @@ from localsvm.losses import Hinge, Loss, RegressionLoss, Tube
 
 FloatArray = NDArray[np.float64]
 
-_NEVER = -2.0  # score of a class that a cell has no samples of; those it has lie above
+# One against the rest: where all classes are rare their values settle at -1, and the differences there decide. This
+# bound is far enough below to leave them alone; a class that a cell has not seen scores less than any that it has.
+_LEAST_PRESENT = -2.0
+_ABSENT = -3.0
 
 
 @dataclass(frozen=True)
@@ -273,14 +276,14 @@ class OneVsRest(_Classes):
         return [Problem(int(c), self.loss, np.where(y == c, 1.0, -1.0), weight) for c in present]
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return 1 for the heaviest class, less than any trained function for the others."""
+        """Return 1 for the heaviest class, -1 for the others, and less for those that the cell has not."""
         mass = _class_masses(y, weight, self.n_classes)
-        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, _NEVER)
+        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, np.where(mass > 0, -1.0, _ABSENT))
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return a lower bound for the classes of the cell: others never win."""
-        present = np.isin(np.arange(self.n_classes), y)
-        return np.column_stack([np.where(present, _NEVER + 0.1, _NEVER), np.full(self.n_classes, np.inf)])
+        """Return lower bounds only: the largest value wins, and a class that the cell has beats one that it has not."""
+        has = np.isin(np.arange(self.n_classes), y)
+        return np.column_stack([np.where(has, _LEAST_PRESENT, _ABSENT), np.full(self.n_classes, np.inf)])
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values."""
@@ -379,9 +382,9 @@ class Levels(Regression):
 
 
 def _spread(y: FloatArray, weight: FloatArray) -> float:
-    """Return the weighted standard deviation; 1 where it is lost to rounding."""
-    mean = y @ weight / weight.sum()
-    return float(np.sqrt(np.square(y - mean) @ weight / weight.sum())) or 1.0
+    """Return the weighted standard deviation of targets in any unit; 1 where it is lost to rounding."""
+    mean, unit = y @ weight / weight.sum(), np.ptp(y)
+    return float(unit * np.sqrt(np.square((y - mean) / unit) @ weight / weight.sum())) or 1.0
 
 
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from cells import (
+    cell_values,
     settings_for,
     task_of,
     toy_task,
@@ -13,7 +14,6 @@ from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.select import EQUAL_RISK
 from localsvm.cell.train import median_distance
 from localsvm.data import toy_mixture
-from localsvm.model.predict import cell_values
 
 DEFAULTS = {
     "default": CellSettings(),

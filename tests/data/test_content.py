@@ -1,5 +1,7 @@
 """Content decides: the canonical rows of a data set, whatever its order."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -162,3 +164,44 @@ def test_the_rows_are_ready_for_the_native_core():
     rows = canonical_rows(X, np.ones(10), np.ones(10), 0)
     assert rows.X.flags.c_contiguous
     assert (rows.X.dtype, rows.y.dtype, rows.weight.dtype) == (np.float32, np.float64, np.float64)
+
+
+# ---------------------------------------------------------------------------------- several targets
+
+
+@given(data=samples(), seed=seeds, order_seed=st.integers(0, 1000))
+@settings(deadline=None)
+def test_rows_with_several_targets_are_the_same_in_any_order(data, seed, order_seed):
+    X, y, weight = data
+    rng = np.random.default_rng(order_seed)
+    targets = np.column_stack([y, rng.choice([-0.0, 0.0, 2.0], size=len(y))])
+    order = rng.permutation(len(y))
+    rows = canonical_rows(X, targets, weight, seed)
+    same_rows(canonical_rows(X[order], targets[order], weight[order], seed), rows)
+    assert not np.signbit(rows.y[rows.y == 0]).any()
+
+
+@given(data=samples(), seed=seeds)
+@settings(deadline=None)
+def test_samples_are_merged_only_where_all_targets_agree(data, seed):
+    X, y, weight = data
+    second = np.arange(len(y)) % 3.0
+    rows = canonical_rows(X, np.column_stack([y, second]), weight, seed)
+    merged = contents(np.column_stack([X, second.astype(np.float32)]), y, weight)
+    found = contents(np.column_stack([rows.X, rows.y[:, 1].astype(np.float32)]), rows.y[:, 0], rows.weight)
+    assert found == merged
+    assert len(rows.y) == len(merged)
+
+
+@given(data=samples(), seed=seeds)
+@settings(deadline=None)
+def test_a_column_of_targets_is_as_good_as_a_list(data, seed):
+    X, y, weight = data
+    flat, column = canonical_rows(X, y, weight, seed), canonical_rows(X, y[:, None], weight, seed)
+    same_rows(flat, replace(column, y=column.y[:, 0]))
+
+
+@pytest.mark.parametrize("y", [np.zeros(0), np.zeros((0, 2))])
+def test_no_rows_are_no_rows(y):
+    rows = canonical_rows(np.zeros((0, 3), dtype=np.float32), y, np.zeros(0), 0)
+    assert rows.X.shape == (0, 3) and rows.y.shape == y.shape and len(rows.weight) == 0

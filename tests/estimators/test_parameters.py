@@ -24,7 +24,7 @@ CHOICES = {
     "refit": "one of 'combine', 'retrain'",
     "checkpoint": "None",
     "multiclass": "one of 'ovo', 'ovr'",
-    "loss": "'hinge'",
+    "loss": "one of 'hinge', 'squared'",
 }
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 

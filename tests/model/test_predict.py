@@ -5,11 +5,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from cells import coefficients, support_vectors
 
 from localsvm import Grid, LocalSVC
 from localsvm import _reference as reference
 from localsvm.data import toy_mixture
-from localsvm.model import decision_values, predict
+from localsvm.model import predict, predict_scores
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -47,9 +48,12 @@ def test_values_are_those_of_the_reference_in_the_row_s_own_cell(fitted, points)
     everywhere = np.empty((len(points), len(model.cells)))
     reach = np.empty(len(model.cells))
     for j, cell in enumerate(model.cells):
-        beta = cell.coefficients.astype(np.float64)
-        exact = reference.decision_values(rows, cell.support_vectors, beta, cell.kernel, cell.width)
-        everywhere[:, j] = exact if len(beta) else cell.constant
+        beta = coefficients(cell).astype(np.float64)
+        everywhere[:, j] = (
+            reference.decision_values(rows, support_vectors(cell), beta, cell.functions.kernel, *cell.width)
+            if len(beta)
+            else cell.functions.constants[0]
+        )
         reach[j] = np.abs(beta).sum()
     averaged = fitted.partition == "chunks"
     expected = everywhere.mean(axis=1) if averaged else everywhere[np.arange(len(points)), labels]
@@ -71,7 +75,7 @@ def test_rows_keep_their_order(fitted, points):
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_the_number_of_threads_does_not_matter(fitted, points, n_jobs):
     many = np.tile(points, (40, 1))
-    values = decision_values(fitted.model_, many, n_jobs)
+    values = predict_scores(fitted.model_, many, n_jobs)[:, 0]
     np.testing.assert_array_equal(values, np.tile(fitted.decision_function(points), 40))
 
 
@@ -81,7 +85,7 @@ def test_the_size_of_blocks_does_not_matter(fitted, points, monkeypatch, grouped
     monkeypatch.setattr(predict, "_GROUPED_ROWS", grouped)
     monkeypatch.setattr(predict, "BLOCK_ROWS", evaluated)
     for n_threads in (1, 3):
-        np.testing.assert_array_equal(decision_values(fitted.model_, points, n_threads), expected)
+        np.testing.assert_array_equal(predict_scores(fitted.model_, points, n_threads)[:, 0], expected)
 
 
 def test_neither_precision_nor_layout_matter(fitted, points):
@@ -118,7 +122,7 @@ def test_no_rows_are_refused_as_scikit_learn_demands(fitted):
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_no_rows_have_no_values(fitted, n_threads):
-    assert decision_values(fitted.model_, np.zeros((0, 3)), n_threads).shape == (0,)
+    assert predict_scores(fitted.model_, np.zeros((0, 3)), n_threads).shape == (0, 1)
 
 
 # ---------------------------------------------------------------------------------- several voters
@@ -152,7 +156,7 @@ def test_the_mean_of_those_cells_counts_that_vote(points):
     clf = LocalSVC(partition=mine, scaling=None, grid=Grid(n_widths=3, n_lams=3)).fit(X, y)
     of_cells = np.stack(
         [
-            decision_values(replace(clf.model_, partition=OnlyOne(mine.centers, mine.radii, j)), points)
+            predict_scores(replace(clf.model_, partition=OnlyOne(mine.centers, mine.radii, j)), points)[:, 0]
             for j in range(5)
         ],
         axis=1,

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from cells import coefficients, support_vectors
 
 import localsvm
 from localsvm import _native
@@ -155,7 +156,7 @@ def test_a_retrained_cell_has_the_same_objective_and_values_at_every_level(task)
     found = []
     for cell in cells:
         beta = np.zeros(len(rows.y))
-        for vector, coefficient in zip(cell.support_vectors, cell.coefficients, strict=True):
+        for vector, coefficient in zip(support_vectors(cell), coefficients(cell), strict=True):
             beta[np.flatnonzero((vector == rows.X).all(axis=1))[0]] = coefficient
         found.append((reference.dual_risk(exact, beta), reference.duality_gap(exact, beta), beta))
     for dual, gap, beta in found:

@@ -58,10 +58,11 @@ class Columns:
     def by_fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (..., column) over the samples of each problem and fold: (..., problem, fold)."""
         shape = values.shape[:-1]
-        running = np.concatenate([np.zeros((*shape, 1)), np.cumsum(values, axis=-1)], axis=-1)
-        at_ends = running[..., self.ends.ravel()]
-        sums = np.diff(at_ends, axis=-1, prepend=0.0)
-        return np.asarray(sums.reshape(*shape, *self.ends.shape))
+        edges = np.concatenate([[0], self.ends.ravel()])
+        # One more column, so that the last edge has one. Where a fold is empty, reduceat takes the column at its edge.
+        padded = np.concatenate([values, np.zeros((*shape, 1))], axis=-1)
+        sums = np.add.reduceat(padded, edges, axis=-1)[..., :-1]
+        return np.where(np.diff(edges) > 0, sums, 0.0).reshape(*shape, *self.ends.shape)
 
     def losses(self) -> Iterator[tuple[Loss, slice]]:
         """Yield each loss with the columns it judges."""

@@ -14,6 +14,7 @@ _PAD = 16  # floats: rows are padded to whole vectors
 _NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
 _BLOCK = 32  # rows a thread makes at a time
 _MOST_PINNED = 10  # rows a solver has in use at once
+_JUDGED = 7 * 8  # bytes per value: the clipped one, its risk and loss in double, and what comes up on the way to sums
 _HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
 
 
@@ -90,7 +91,8 @@ def cell_bytes(
 
     in_fold_order = 4 * n * d + 16 * n
     columns = n if n_columns is None else n_columns
-    coefficients = 4 * columns * n_lams * n_folds * 2 + 4 * columns * n_folds
+    coefficients = 4 * columns * n_lams * (n_folds + 1) + 4 * columns * n_folds
+    validation = _JUDGED * columns * n_lams
     # Of a solver: seven arrays of the steps, three more and four in double, which count twice; moved rows and their
     # coefficients.
     solvers = n_threads * (7 * (row + 8192) + (3 + 2 * 4) * row + 16 * n)
@@ -98,7 +100,7 @@ def cell_bytes(
     # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
     parts = columns * _NEIGHBOURS * 12 + n_threads * n * row if has_parts else 0
     pages = _HUGE_PAGE * (4 + 2 * n_threads) if n * row >= _HUGE_PAGE else 0
-    around = in_fold_order + coefficients + solvers + problems + parts + pages
+    around = in_fold_order + coefficients + validation + solvers + problems + parts + pages
     native = samples + neighbours
     return CellBytes(
         full=around + native + 2 * n * row,

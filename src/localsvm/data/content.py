@@ -67,7 +67,7 @@ def distinct_rows(
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
     h = content_hash(X, seed)
-    targets: NDArray[np.float64] = y.reshape(len(y), -1)
+    targets: NDArray[np.float64] = y if y.ndim == 2 else y[:, None]
     order = np.lexsort((weight, *targets.T, h))
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
@@ -79,7 +79,7 @@ def distinct_rows(
     kept = order[first]
     zero = X.dtype.type(0)  # turns -0.0 into 0.0, whichever of the two came first
     X = np.ascontiguousarray(X[kept]) + zero
-    return X, y[kept], np.add.reduceat(weight[order], first)
+    return X, y[kept] + 0.0, np.add.reduceat(weight[order], first)
 
 
 def canonical_rows(

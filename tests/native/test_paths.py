@@ -1,0 +1,374 @@
+"""Many paths at once are the paths one by one; a part of a cell is a cell of its rows. To the bit."""
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from localsvm._native import CancelToken, Cell, available_simd_levels, set_simd_level, simd_level, solve_paths
+from localsvm.cell.memory import cell_bytes
+from localsvm.cell.path import SKIPPED, STATUS
+from localsvm.data import toy_mixture
+
+N, D = 150, 3
+ENDS = [50, 100, N]
+FOLDS = [0, 1, 2, -1]
+LAMS = np.array([1e-1, 1e-2, 1e-3, 1e-4])
+TOLERANCE, MAX_STEPS = 1e-3, 1_000_000
+X, SIGNS = toy_mixture(N, D, random_state=0)
+PART = np.flatnonzero(np.random.default_rng(0).uniform(size=N) < 0.6)
+
+
+def add_hinge(cell, y, weight=1.0):
+    signed = (np.asarray(y) * weight).astype(np.float32)
+    return cell.add_problem(np.asarray(y, dtype=np.float32), np.minimum(signed, 0), np.maximum(signed, 0), 1.0)
+
+
+def add_median(cell, target):
+    target = np.asarray(target, dtype=np.float32)
+    half = np.full(len(target), 0.5, dtype=np.float32)
+    return cell.add_problem(target, -half, half, float(np.abs(target).max()))
+
+
+def make_cell(rows=slice(None), ends=ENDS, kernel="gauss", max_bytes=None, n_threads=1):
+    return Cell(np.ascontiguousarray(X[rows]), ends, kernel, None, max_bytes, n_threads)
+
+
+def native_bytes(storage, n=N, n_threads=1):
+    """The smallest budget with which this is what is stored of a cell."""
+    plan = cell_bytes(n, D, n_threads=n_threads)
+    return {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage] - plan.around
+
+
+def solve(cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None, n_threads=1, token=None):
+    shape = (len(cells), len(folds))
+    return solve_paths(
+        cells,
+        problems,
+        folds,
+        np.tile(lams, (len(cells), 1)),
+        [len(lams)] * len(cells) if n_lams is None else n_lams,
+        np.full(shape, 100.0) if weights is None else weights,
+        TOLERANCE,
+        MAX_STEPS,
+        SKIPPED,
+        n_threads,
+        token,
+    )
+
+
+def part_ends(rows, ends=ENDS):
+    return np.searchsorted(rows, ends).tolist()
+
+
+def assert_same_bits(left, right):
+    left, right = np.ascontiguousarray(left), np.ascontiguousarray(right)
+    assert left.shape == right.shape
+    np.testing.assert_array_equal(left.view(np.uint8), right.view(np.uint8))
+
+
+def assert_one_by_one(many, jobs, n_lams, folds=FOLDS, weights=None):
+    """Results of many paths are those of each job, a (cell, problem, ends) whose width is set."""
+    beta, values, gap, status, steps, _ = many
+    begin = 0
+    for j, (cell, problem, ends) in enumerate(jobs):
+        n, solved = ends[-1], slice(0, n_lams[j])
+        for place, fold in enumerate(folds):
+            weight = 100.0 if weights is None else weights[j, place]
+            path = cell.solve_path(problem, fold, LAMS[solved], weight, TOLERANCE, MAX_STEPS)
+            assert_same_bits(beta[place, solved, begin : begin + n], path[0])
+            if fold >= 0:
+                first = ends[fold - 1] if fold else 0
+                assert_same_bits(values[solved, begin + first : begin + ends[fold]], path[1])
+            for mine, yours in zip((gap, status, steps), path[2:], strict=True):
+                assert_same_bits(mine[j, place, solved], yours)
+            left = slice(n_lams[j], None)
+            assert np.isnan(gap[j, place, left]).all()
+            assert (status[j, place, left] == SKIPPED).all()
+            assert (steps[j, place, left] == 0).all()
+            assert (beta[place, left, begin : begin + n] == 0).all()
+        begin += n
+    assert beta.shape[2] == values.shape[1] == begin
+
+
+@pytest.fixture(params=available_simd_levels())
+def level(request):
+    before = simd_level()
+    set_simd_level(request.param)
+    yield request.param
+    set_simd_level(before)
+
+
+# ---------------------------------------------------------------------------------------- many paths
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+def test_paths_of_several_problems_are_the_paths_of_each(level, kernel, n_threads):
+    cell = make_cell(kernel=kernel)
+    weight = np.random.default_rng(1).uniform(0.5, 2, size=N)
+    problems = [add_hinge(cell, SIGNS), add_hinge(cell, -SIGNS, weight), add_median(cell, np.sin(3 * X[:, 0]))]
+    cell.set_width(0.7)
+    weights = np.random.default_rng(2).uniform(50, 200, size=(3, len(FOLDS)))
+    n_lams = [4, 1, 3]
+    many = solve([cell] * 3, problems, n_lams=n_lams, weights=weights, n_threads=n_threads)
+    assert_one_by_one(many, [(cell, problem, ENDS) for problem in problems], n_lams, weights=weights)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("folds", [[1], [-1], [2, 0]])
+def test_any_folds_can_be_asked_for(folds, n_threads):
+    cell = make_cell()
+    problem = add_hinge(cell, SIGNS)
+    cell.set_width(1.0)
+    many = solve([cell], [problem], folds=folds, n_threads=n_threads)
+    assert_one_by_one(many, [(cell, problem, ENDS)], [4], folds)
+
+
+def test_values_of_samples_that_no_machine_left_out_are_zero():
+    cell = make_cell()
+    problem = add_hinge(cell, SIGNS)
+    cell.set_width(1.0)
+    values = solve([cell], [problem], folds=[1])[1]
+    assert (values[:, :50] == 0).all() and (values[:, 100:] == 0).all()
+    assert values[:, 50:100].any()
+
+
+def test_no_lams_is_nothing_to_do():
+    cell = make_cell()
+    problem = add_hinge(cell, SIGNS)
+    cell.set_width(1.0)
+    beta, values, gap, *_ = solve([cell], [problem], n_lams=[0])
+    assert beta.shape == (4, 0, N) and values.shape == (0, N) and gap.shape == (1, 4, 0)
+
+
+# -------------------------------------------------------------------------------------------- parts
+
+
+@pytest.mark.parametrize("storage", ["full", "kernel", "rows"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+def test_distances_and_kernel_of_a_part_are_those_of_a_cell_of_its_rows(level, kernel, storage):
+    whole = make_cell(kernel=kernel, max_bytes=native_bytes(storage))
+    assert whole.storage == storage
+    part, alone = whole.part(PART.tolist()), make_cell(PART, part_ends(PART), kernel)
+    assert_same_bits(part.distances(), alone.distances())
+    for width in (2.0, 0.3):
+        whole.set_width(width)
+        alone.set_width(width)
+        assert_same_bits(part.kernel_matrix(), alone.kernel_matrix())
+
+
+@pytest.mark.parametrize("n_threads", [1, 4])
+@pytest.mark.parametrize("storage", ["full", "kernel", "rows"])
+def test_paths_of_a_part_are_those_of_a_cell_of_its_rows(level, storage, n_threads):
+    whole = make_cell(max_bytes=native_bytes(storage, n_threads=n_threads), n_threads=n_threads)
+    assert whole.storage == storage
+    part, alone = whole.part(PART.tolist()), make_cell(PART, part_ends(PART))
+    problems = [add_hinge(part, SIGNS[PART])]
+    add_hinge(alone, SIGNS[PART])
+    for width in (2.0, 0.3):
+        whole.set_width(width)
+        alone.set_width(width)
+        assert_one_by_one(solve([part], problems, n_threads=n_threads), [(alone, 0, part_ends(PART))], [4])
+
+
+@given(seed=st.integers(0, 2**32 - 1), n_threads=st.integers(1, 4))
+@settings(deadline=None, max_examples=20)
+def test_parts_and_wholes_are_solved_side_by_side(seed, n_threads):
+    rng = np.random.default_rng(seed)
+    whole = make_cell()
+    jobs, cells, problems = [], [], []
+    for _ in range(int(rng.integers(1, 5))):
+        # Parts may be one row, and folds of theirs empty.
+        rows = np.sort(rng.choice(N, size=rng.integers(1, 80), replace=False))
+        part, alone = whole.part(rows.tolist()), make_cell(rows, part_ends(rows))
+        cells.append(part)
+        problems.append(add_hinge(part, SIGNS[rows]))
+        jobs.append((alone, add_hinge(alone, SIGNS[rows]), part_ends(rows)))
+    place = int(rng.integers(len(cells) + 1))
+    cells.insert(place, whole)
+    problems.insert(place, add_hinge(whole, SIGNS))
+    jobs.insert(place, (whole, 0, ENDS))
+    for cell in {id(cell): cell for cell, *_ in jobs}.values():
+        cell.set_width(0.5)
+    n_lams = rng.integers(1, 5, size=len(cells)).tolist()
+    assert_one_by_one(solve(cells, problems, n_lams=n_lams, n_threads=n_threads), jobs, n_lams)
+
+
+def test_a_part_of_all_rows_is_the_whole():
+    whole = make_cell()
+    part = whole.part(list(range(N)))
+    problems = [add_hinge(whole, SIGNS), add_hinge(part, SIGNS)]
+    whole.set_width(0.5)
+    beta, values, gap, status, steps, _ = solve([whole, part], problems)
+    assert_same_bits(beta[:, :, :N], beta[:, :, N:])
+    assert_same_bits(values[:, :N], values[:, N:])
+    for by_job in (gap, status, steps):
+        assert_same_bits(by_job[0], by_job[1])
+
+
+def test_a_problem_may_join_a_part_after_the_width_was_set():
+    whole = make_cell()
+    whole.set_width(0.5)
+    part, alone = whole.part(PART.tolist()), make_cell(PART, part_ends(PART))
+    problem = add_hinge(part, SIGNS[PART])
+    add_hinge(alone, SIGNS[PART])
+    alone.set_width(0.5)
+    assert_one_by_one(solve([part], [problem]), [(alone, 0, part_ends(PART))], [4])
+
+
+def test_a_part_keeps_its_whole_alive():
+    whole = make_cell()
+    whole.set_width(0.5)
+    part, expected = whole.part(PART.tolist()), whole.kernel_matrix()[np.ix_(PART, PART)]
+    del whole
+    gc.collect()
+    assert_same_bits(part.kernel_matrix(), expected)
+
+
+def test_a_fold_without_training_samples_gives_the_zero_function():
+    whole = make_cell()
+    rows = list(range(10, 20))  # all in the first fold
+    part = whole.part(rows)
+    problem = add_hinge(part, SIGNS[rows])
+    whole.set_width(0.5)
+    beta, values, gap, status, _, _ = solve([part], [problem], folds=[0])
+    assert (beta == 0).all() and (values == 0).all()
+    assert np.isfinite(gap).all()
+    assert (status == STATUS.index("converged")).all()
+
+
+# ------------------------------------------------------------------------------------------ refusals
+
+
+def prepared():
+    cell = make_cell()
+    problem = add_hinge(cell, SIGNS)
+    cell.set_width(1.0)
+    return cell, problem
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"cells": []}, "one problem, one row of lambdas and one of weights"),
+        ({"problems": [0, 0]}, "one problem, one row of lambdas and one of weights"),
+        ({"lambdas": np.ones((2, 1))}, "one problem, one row of lambdas and one of weights"),
+        ({"total_weights": np.ones((1, 3))}, "one problem, one row of lambdas and one of weights"),
+        ({"cells": [None]}, "a cell is missing|incompatible function arguments"),
+        ({"problems": [1]}, "no such problem"),
+        ({"problems": [-1]}, "no such problem"),
+        ({"folds": [3]}, "no such fold"),
+        ({"folds": [-2]}, "no such fold"),
+        ({"n_lambdas": [3]}, "too many lambdas"),
+        ({"n_lambdas": [-1]}, "too many lambdas"),
+        ({"lambdas": np.array([[1e-3, 1e-2]])}, "lambdas must be positive and descend"),
+        ({"lambdas": np.array([[1e-3, 0.0]])}, "lambdas must be positive and descend"),
+        ({"lambdas": np.array([[np.nan, 1e-3]])}, "lambdas must be positive and descend"),
+        ({"total_weights": np.zeros((1, 1))}, "weights must be positive"),
+        ({"total_weights": np.full((1, 1), np.nan)}, "weights must be positive"),
+        ({"tolerance": 0.0}, "tolerance and threads must be positive"),
+        ({"max_steps": -1}, "tolerance and threads must be positive"),
+        ({"n_threads": 0}, "tolerance and threads must be positive"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_solved_is_refused(change, sentence):
+    cell, problem = prepared()
+    arguments = {
+        "cells": [cell],
+        "problems": [problem],
+        "folds": [0],
+        "lambdas": np.array([[1e-2, 1e-3]]),
+        "n_lambdas": [2],
+        "total_weights": np.full((1, 1), 100.0),
+        "tolerance": 1e-3,
+        "max_steps": 1000,
+        "skipped": SKIPPED,
+    }
+    solve_paths(**arguments)
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        solve_paths(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("rows", [[], [-1, 2], [0, N], [3, 3], [5, 4]])
+def test_rows_that_are_not_a_part_are_refused(rows):
+    with pytest.raises(ValueError, match=r"at least one row|must ascend within the cell"):
+        make_cell().part(rows)
+
+
+def test_a_part_has_no_parts_and_no_width_of_its_own():
+    part = make_cell().part([0, 1])
+    with pytest.raises(ValueError, match="a part has no parts"):
+        part.part([0])
+    with pytest.raises(ValueError, match="a part has the width of its cell"):
+        part.set_width(1.0)
+
+
+def test_a_width_is_needed_before_kernels_and_paths():
+    whole = make_cell()
+    part = whole.part([0, 1])
+    problems = [add_hinge(whole, SIGNS), add_hinge(part, SIGNS[:2])]
+    for cell, problem in zip((whole, part), problems, strict=True):
+        with pytest.raises(ValueError, match="set a width first"):
+            cell.kernel_matrix()
+        with pytest.raises(ValueError, match="set a width first"):
+            solve([cell], [problem])
+
+
+def test_a_problem_that_joins_a_whole_needs_the_width_again():
+    cell, _ = prepared()
+    late = add_hinge(cell, -SIGNS)
+    with pytest.raises(ValueError, match="set a width after the problem was added"):
+        solve([cell], [late])
+
+
+def test_a_part_is_in_one_job_only():
+    whole = make_cell()
+    part = whole.part(PART.tolist())
+    problem = add_hinge(part, SIGNS[PART])
+    whole.set_width(1.0)
+    with pytest.raises(ValueError, match="a part can be in one job only"):
+        solve([part, part], [problem, problem])
+
+
+def test_a_path_of_a_part_alone_is_refused():
+    # Its kernel matrix is there only while many paths are solved.
+    whole = make_cell()
+    part = whole.part(PART.tolist())
+    problem = add_hinge(part, SIGNS[PART])
+    whole.set_width(1.0)
+    solve([part], [problem])
+    with pytest.raises(ValueError, match="width"):
+        part.solve_path(problem, 0, LAMS, 100.0, TOLERANCE, MAX_STEPS)
+
+
+# -------------------------------------------------------------------------------------- cancellation
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_cancelled_paths_are_not_solved(n_threads):
+    whole = make_cell()
+    part = whole.part(PART.tolist())
+    problems = [add_hinge(whole, SIGNS), add_hinge(part, SIGNS[PART])]
+    whole.set_width(1.0)
+    token = CancelToken()
+    token.cancel()
+    beta, _, gap, status, steps, _ = solve([whole, part], problems, n_threads=n_threads, token=token)
+    assert np.isin(status, (SKIPPED, STATUS.index("cancelled"))).all()
+    assert (steps == 0).all() and (beta == 0).all() and np.isnan(gap).all()
+
+
+def test_after_a_cancelled_attempt_the_paths_are_as_if_it_had_not_been():
+    whole = make_cell()
+    part, alone = whole.part(PART.tolist()), make_cell(PART, part_ends(PART))
+    problem = add_hinge(part, SIGNS[PART])
+    add_hinge(alone, SIGNS[PART])
+    whole.set_width(1.0)
+    alone.set_width(1.0)
+    token = CancelToken()
+    token.cancel()
+    solve([part], [problem], token=token)
+    assert_one_by_one(solve([part], [problem]), [(alone, 0, part_ends(PART))], [4])

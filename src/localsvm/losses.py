@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_TOLERANCE = 1e-3
+TOLERANCE = 1e-3
+"""Duality gap in risk units at which a solve stops."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Hinge:
 
     def tolerance(self, risk: float) -> float:
         """Return the gap that liquidSVM stops at."""
-        return _TOLERANCE
+        return TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return 1."""
@@ -127,7 +128,7 @@ class Squared:
 
     def tolerance(self, risk: float) -> float:
         """Return a hundredth of the risk: where there is little noise, squares are small."""
-        return _TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
+        return TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -169,7 +170,7 @@ class Pinball:
 
     def tolerance(self, risk: float) -> float:
         """Return the gap that liquidSVM stops at."""
-        return _TOLERANCE
+        return TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -217,7 +218,7 @@ class Tube:
 
     def tolerance(self, risk: float) -> float:
         """Return the gap that liquidSVM stops at."""
-        return _TOLERANCE
+        return TOLERANCE
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -257,7 +258,7 @@ class Expectile:
 
     def tolerance(self, risk: float) -> float:
         """Return a hundredth of the risk: where there is little noise, squares are small."""
-        return _TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
+        return TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""

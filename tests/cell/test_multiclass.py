@@ -9,13 +9,14 @@ import pytest
 from cells import PlainHinge, blobs, same_cells, settings_for, task_of
 
 from localsvm import _reference as reference
+from localsvm import losses as losses_module
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, Grid, train_cell
-from localsvm.cell import path as path_module
 from localsvm.cell.folds import make_folds
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import STATUS, TOLERANCE
+from localsvm.cell.path import STATUS
 from localsvm.cell.train import Cancelled
+from localsvm.losses import TOLERANCE
 from localsvm.reduction import Binary, OneVsOne, OneVsRest
 
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
@@ -29,7 +30,7 @@ every_reduction = pytest.mark.parametrize("reduction", [OneVsOne(K), OneVsRest(K
 
 @pytest.fixture
 def tight_solves(monkeypatch):
-    monkeypatch.setattr(path_module, "TOLERANCE", TIGHT)
+    monkeypatch.setattr(losses_module, "TOLERANCE", TIGHT)
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ import pytest
 from cells import cell_values, same_cells, settings_for, task_of
 
 from localsvm import _reference as reference
+from localsvm import losses as losses_module
 from localsvm.cell import CellSettings, Grid, train_cell
-from localsvm.cell import path as path_module
 from localsvm.cell.folds import make_folds
 from localsvm.losses import Pinball
 from localsvm.reduction import Levels, Regression
@@ -19,7 +19,7 @@ TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
 
 @pytest.fixture
 def tight_solves(monkeypatch):
-    monkeypatch.setattr(path_module, "TOLERANCE", TIGHT)
+    monkeypatch.setattr(losses_module, "TOLERANCE", TIGHT)
 
 
 def wave(n, n_targets=None, seed=0):

@@ -17,14 +17,15 @@ from cells import (
 )
 
 from localsvm import _reference as reference
+from localsvm import losses as losses_module
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
-from localsvm.cell import path as path_module
 from localsvm.cell.folds import make_folds
-from localsvm.cell.path import STATUS, TOLERANCE
+from localsvm.cell.path import STATUS
 from localsvm.cell.select import EQUAL_RISK
 from localsvm.cell.train import Cancelled
 from localsvm.data import toy_mixture
+from localsvm.losses import TOLERANCE
 
 TIGHT = 1e-6  # a gap at which two solutions are practically equal
 REFERENCE_TIGHT = 1e-7
@@ -42,7 +43,7 @@ def run_reference(task, settings, **options):
 
 @pytest.fixture
 def tight_solves(monkeypatch):
-    monkeypatch.setattr(path_module, "TOLERANCE", TIGHT)
+    monkeypatch.setattr(losses_module, "TOLERANCE", TIGHT)
 
 
 # --------------------------------------------------------------------------- against the reference

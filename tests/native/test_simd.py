@@ -12,9 +12,9 @@ import localsvm
 from localsvm import _native
 from localsvm import _reference as reference
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
-from localsvm.cell.path import TOLERANCE
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
+from localsvm.losses import TOLERANCE
 
 LEVELS = _native.available_simd_levels()
 KERNELS = ("gauss", "laplace")

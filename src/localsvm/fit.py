@@ -23,10 +23,12 @@ from localsvm.data.content import Rows, canonical_rows, distinct_rows
 from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling
 from localsvm.errors import InvalidData
+from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, calibrate, decide
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import Members, ThreadMap, hash_blocks
+from localsvm.partition.base import AveragingPartition, Members, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
+from localsvm.reduction import Binary
 from localsvm.training import MemoryLimit, OnProgress, plan_memory, train_cells
 
 # Rows from which standard and quantile scaling are fitted, and the pilot is drawn.
@@ -51,6 +53,7 @@ class FitSettings:
     They are applied when equal samples have been merged: three times a weight w is 3 w exactly, but
     w f + w f + w f need not be 3 w f.
     """
+    decision: DecisionPlan = field(default_factory=DecisionPlan)
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
 
@@ -63,10 +66,13 @@ class FitSettings:
 
 @dataclass(frozen=True)
 class FitResult:
-    """The model and the seconds spent in each phase."""
+    """The model, the seconds spent in each phase, and, of two classes that are not told apart by the sign, why."""
 
     model: LocalModel
     seconds: dict[str, float]
+    decision: Decision | None = None
+    left_out: LeftOutScores | None = None
+    """Kept where machines are, so that another operating point can be chosen."""
 
 
 def available_threads() -> int:
@@ -105,11 +111,31 @@ def fit_model(
     tasks = CellTasks(rows, y, weight, members, settings)
     plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit)
     cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress)
+    trained = time.perf_counter()
+    model = LocalModel(rows.n_features, scaling, partition, settings.cell.reduction, tuple(cells))
+    result = _decide(model, settings)
     seconds = {"scaling": scaled - begin, "partition": partitioned - scaled}
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
+    seconds["calibration"] = time.perf_counter() - trained
     seconds["total"] = time.perf_counter() - begin
-    return FitResult(LocalModel(rows.n_features, scaling, partition, settings.cell.reduction, tuple(cells)), seconds)
+    return replace(result, seconds=seconds)
+
+
+def _decide(model: LocalModel, settings: FitSettings) -> FitResult:
+    """Choose the operating point and fit probabilities; out-of-fold scores have served then."""
+    reduction, plan = model.reduction, settings.decision
+    cells = [replace(cell, out_of_fold=None) for cell in model.cells]
+    if not reduction.is_classification:
+        return FitResult(replace(model, cells=tuple(cells)), {})
+    left_out = LeftOutScores.of(model.cells, isinstance(model.partition, AveragingPartition))
+    decision = None
+    if isinstance(reduction, Binary) and not plan.is_plain:
+        decision = decide(left_out, plan, settings.factors(left_out.y))
+        reduction, cells = at_point(reduction, cells, decision.point, plan.keeps_machines)
+    calibration = calibrate(left_out, reduction, None if decision is None else decision.point)
+    model = replace(model, reduction=reduction, cells=tuple(cells), calibration=calibration)
+    return FitResult(model, {}, decision, left_out if plan.keeps_machines else None)
 
 
 def _sample(

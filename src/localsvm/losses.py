@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+_TOLERANCE = 1e-3  # as liquidSVM; squares have small risks where there is little noise, so theirs is smaller
+
 
 @dataclass(frozen=True)
 class BoxDual:
@@ -31,6 +33,16 @@ class Loss(Protocol):
     @property
     def name(self) -> str:
         """Name in messages and files."""
+        ...
+
+    @property
+    def tolerance(self) -> float:
+        """Duality gap in risk units at which a solve stops."""
+        ...
+
+    @property
+    def lam_reach(self) -> float:
+        """How many times further down than that of the hinge loss the default grid of lams reaches."""
         ...
 
     def clip(self, y: FloatArray) -> float:
@@ -81,6 +93,8 @@ class Hinge:
     """Hinge loss max(0, 1 - y f) for y = -1, +1; selection by classification error (Sec. 3)."""
 
     name: str = "hinge"
+    tolerance: float = _TOLERANCE
+    lam_reach: float = 1.0
 
     def clip(self, y: FloatArray) -> float:
         """Return 1."""
@@ -107,6 +121,8 @@ class Squared:
 
     name: str = "squared"
     degree: int = 2
+    tolerance: float = 0.3 * _TOLERANCE
+    lam_reach: float = 3.0
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -130,6 +146,8 @@ class SquaredMargin(Squared):
     """Squared loss on y = -1, +1; selection by classification error."""
 
     name: str = "squared margin"
+    tolerance: float = _TOLERANCE
+    lam_reach: float = 1.0
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong."""
@@ -143,6 +161,8 @@ class Pinball:
     tau: float
     name: str = "pinball"
     degree: int = 1
+    tolerance: float = _TOLERANCE
+    lam_reach: float = 1.0
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -186,6 +206,8 @@ class Tube:
 
     name: str = "epsilon-insensitive"
     degree: int = 1
+    tolerance: float = _TOLERANCE
+    lam_reach: float = 1.0
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -221,6 +243,8 @@ class Expectile:
     tau: float
     name: str = "expectile"
     degree: int = 2
+    tolerance: float = 0.3 * _TOLERANCE
+    lam_reach: float = 3.0
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""

@@ -17,10 +17,7 @@ from localsvm.losses import Hinge, Loss, RegressionLoss, Tube
 
 FloatArray = NDArray[np.float64]
 
-# One against the rest: where all classes are rare their values settle at -1, and the differences there decide. This
-# bound is far enough below to leave them alone; a class that a cell has not seen scores less than any that it has.
-_LEAST_PRESENT = -2.0
-_ABSENT = -3.0
+_NEVER = -2.0  # score of a class that a cell has no samples of; those it has lie above
 
 
 @dataclass(frozen=True)
@@ -49,6 +46,11 @@ class Problem:
 
 class Reduction(Protocol):
     """What fitting asks of a learning task."""
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of its problems; of several, which are of one kind, the first."""
+        ...
 
     @property
     def n_outputs(self) -> int:
@@ -136,6 +138,10 @@ class Binary:
     loss: Loss = field(default_factory=Hinge)
     factors: tuple[float, ...] = (1.0,)
     """Factors on the weights of positive samples, one machine each."""
+    machine: int | None = None
+    """The machine that decides; until one is chosen all have their scores."""
+    threshold: float = 0.0
+    """The value from which on it decides for the positive class."""
     is_classification: bool = True
     one_width: bool = False
     copies: int = 1
@@ -148,8 +154,8 @@ class Binary:
 
     @property
     def n_scores(self) -> int:
-        """One score per function."""
-        return self.n_outputs
+        """One score per function, or that of the machine that decides."""
+        return self.n_outputs if self.machine is None else 1
 
     @property
     def columns_per_row(self) -> int:
@@ -175,8 +181,10 @@ class Binary:
         return _unbounded(self.n_outputs)
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return the decision values."""
-        return values
+        """Return the decision values; not negative ones speak for the positive class."""
+        if self.machine is None:
+            return values
+        return values[:, self.machine : self.machine + 1] - self.threshold
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return how many of the machines err."""
@@ -265,14 +273,14 @@ class OneVsRest(_Classes):
         return [Problem(int(c), self.loss, np.where(y == c, 1.0, -1.0), weight) for c in present]
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return 1 for the heaviest class, -1 for the others, and less for those that the cell has not."""
+        """Return 1 for the heaviest class, less than any trained function for the others."""
         mass = _class_masses(y, weight, self.n_classes)
-        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, np.where(mass > 0, -1.0, _ABSENT))
+        return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, _NEVER)
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return lower bounds only: the largest value wins, and a class that the cell has beats one that it has not."""
-        has = np.isin(np.arange(self.n_classes), y)
-        return np.column_stack([np.where(has, _LEAST_PRESENT, _ABSENT), np.full(self.n_classes, np.inf)])
+        """Return a lower bound for the classes of the cell: others never win."""
+        present = np.isin(np.arange(self.n_classes), y)
+        return np.column_stack([np.where(present, _NEVER + 0.1, _NEVER), np.full(self.n_classes, np.inf)])
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values."""
@@ -289,6 +297,11 @@ class Regression:
     one_width: bool = False
     copies: int = 1
     has_parts: bool = False
+
+    @property
+    def loss(self) -> Loss:
+        """The first of the losses."""
+        return self.losses[0]
 
     @property
     def n_outputs(self) -> int:

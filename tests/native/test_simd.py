@@ -7,12 +7,12 @@ import sys
 import numpy as np
 import pytest
 from cells import coefficients, support_vectors
+from problems import TOLERANCE
 
 import localsvm
 from localsvm import _native
 from localsvm import _reference as reference
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
-from localsvm.cell.path import TOLERANCE
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 

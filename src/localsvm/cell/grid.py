@@ -116,6 +116,13 @@ class Grid:
         low, high = self._width_ends()
         return replace(self, width=(4 * low, 4 * high))
 
+    def with_reach(self, factor: float) -> Grid:
+        """Return the grid whose lams reach further down by a factor, where the user did not say how far."""
+        if factor == 1 or self.rule != "default" or self.lam is not None:
+            return self
+        low, high = self._lam_ends()
+        return replace(self, lam=(low / factor, high))
+
     def candidates(
         self, *, n_train: float, radius: float, unit: float, n_features: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -28,9 +28,6 @@ SKIPPED = STATUS.index("skipped")
 MAX_ITERATIONS = 2000
 """Passes over the kernel matrix after which least squares gives up."""
 
-TOLERANCE = 1e-3
-"""Clipped duality gap in risk units at which a solve stops."""
-
 
 @dataclass(frozen=True)
 class WidthPaths:
@@ -85,6 +82,7 @@ class BoxPaths:
     def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
         self._n_threads, self._token = n_threads, token
         self._max_steps = max_steps(len(columns.row))
+        self._tolerance = columns.problems[0].loss.tolerance
         self._cells, self._numbers = [], []
         for problem in columns.problems:
             owner = cell if problem.rows is None else cell.part(problem.rows.tolist(), token)
@@ -100,7 +98,7 @@ class BoxPaths:
             plan.lams,
             list(plan.n_lams),
             plan.total_weight,
-            TOLERANCE,
+            self._tolerance,
             self._max_steps,
             SKIPPED,
             self._n_threads,
@@ -124,6 +122,7 @@ class RidgePaths:
 
     def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
         self._columns, self._n_threads, self._token = columns, n_threads, token
+        self._tolerance = columns.problems[0].loss.tolerance
         self._groups = [_targets(cell, columns, numbers, token) for numbers in _alike(columns.problems)]
 
     def solve(self, plan: PathPlan) -> WidthPaths:
@@ -143,7 +142,7 @@ class RidgePaths:
                 group.weight,
                 list(plan.folds),
                 lams,
-                TOLERANCE,
+                self._tolerance,
                 MAX_ITERATIONS,
                 self._token,
                 self._n_threads,

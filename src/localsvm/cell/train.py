@@ -59,6 +59,11 @@ class CellSettings:
     search: str = "full"
 
     @property
+    def own_grid(self) -> Grid:
+        """The grid for the kernel and the loss."""
+        return self.grid.with_kernel(self.kernel).with_reach(self.reduction.loss.lam_reach)
+
+    @property
     def folds_made(self) -> int:
         """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
         return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT
@@ -155,7 +160,7 @@ class _CellTraining:
 
     def _make_grid(self) -> None:
         """Set the widths of the cell, and descending lams for every problem, by its size."""
-        grid = self.settings.grid.with_kernel(self.settings.kernel)
+        grid = self.settings.own_grid
         n_folds = self.rows.n_folds
         train_share = 1 - 1 / n_folds if n_folds > 1 else 1.0
         candidates = [
@@ -348,11 +353,12 @@ class _CellTraining:
         """Score every sample left out by the machines that did not see it."""
         if self.rows.n_folds == 1:
             return None
-        validated = slice(0, self.rows.ends[self.n_validated - 1])
         on_all_rows = all(problem.rows is None for problem in self.columns.problems)
         values = self._kept_values(functions) if on_all_rows else self._fold_values(functions, width)
-        scores = self.settings.reduction.scores(values[validated]).astype(np.float32)
-        return OutOfFold(scores, self.rows.y[validated], self.rows.weight[validated])
+        n_left_out = self.rows.ends[self.n_validated - 1]
+        scores = np.full((len(self.rows.y), self.settings.reduction.n_scores), np.nan, dtype=np.float32)
+        scores[:n_left_out] = self.settings.reduction.scores(values[:n_left_out])
+        return OutOfFold(scores, self.rows.y, self.rows.weight)
 
     def _kept_values(self, functions: CellFunctions) -> NDArray[np.float64]:
         values = np.tile(functions.constants, (len(self.rows.y), 1))
@@ -397,8 +403,9 @@ class _CellTraining:
         """Return the cross-validated risk of all outputs together, and its standard error."""
         if out_of_fold is None:
             return np.nan, 0.0
-        weight = out_of_fold.weight
-        risk = self.settings.reduction.risk(out_of_fold.y, out_of_fold.scores.astype(np.float64))
+        left_out = slice(0, self.rows.ends[self.n_validated - 1])
+        weight = out_of_fold.weight[left_out]
+        risk = self.settings.reduction.risk(out_of_fold.y[left_out], out_of_fold.scores[left_out].astype(np.float64))
         mean = float(risk @ weight / weight.sum())
         return mean, float(np.sqrt(np.square(risk - mean) @ weight) / weight.sum())
 
@@ -411,6 +418,7 @@ def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
     else:
         constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
     unbounded = np.tile([-np.inf, np.inf], (reduction.n_outputs, 1))
+    scores = np.tile(reduction.scores(constants[None, :]), (len(rows.y), 1)).astype(np.float32)
     none = np.zeros((0, 0, 0))
     return TrainedCell(
         number=task.number,
@@ -426,7 +434,7 @@ def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
         lams=np.zeros(0),
         risks=np.zeros((0, 0)),
         certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
-        out_of_fold=None,
+        out_of_fold=OutOfFold(scores, rows.y, rows.weight),
         seconds=dict.fromkeys(PHASES, 0.0),
     )
 

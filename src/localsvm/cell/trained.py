@@ -70,7 +70,10 @@ def count_unconverged(status: NDArray[np.int8]) -> int:
 
 @dataclass(frozen=True)
 class OutOfFold:
-    """Samples that were left out once, and the scores of the machines that did not see them."""
+    """The samples of a cell, and the scores of machines that did not see them; NaN where all machines did.
+
+    Where all samples agree there is nothing to see: the constant is their score.
+    """
 
     scores: NDArray[np.float32]
     y: NDArray[np.float64]

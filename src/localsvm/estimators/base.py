@@ -26,7 +26,7 @@ from localsvm.estimators.validation import (
     seed_of,
 )
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
-from localsvm.fit import FitSettings, available_threads, fit_model
+from localsvm.fit import FitResult, FitSettings, available_threads, fit_model
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import predict_scores
 from localsvm.partition.build import PartitionPlan
@@ -135,7 +135,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         weight: NDArray[np.float64],
         settings: FitSettings,
         callback: OnProgress | None,
-    ) -> None:
+    ) -> FitResult:
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 
@@ -148,6 +148,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self.timings_ = result.seconds
         self.cells_ = [_record(cell) for cell in result.model.cells]
         self.n_cells_ = len(self.cells_)
+        return result
 
     def _warn(self, settings: FitSettings) -> None:
         # Warnings point at the line that called fit: past warn_of_..., this method and fit.

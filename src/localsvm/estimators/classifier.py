@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
-from localsvm.errors import InvalidData
+from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.validation import (
     check_choice,
     check_class_weight,
     check_labels,
+    check_levels,
     check_magnitude,
+    check_positive_weights,
     check_weights,
     class_weights,
 )
+from localsvm.left_out import DecisionPlan, LeftOutScores, calibrate, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
+from localsvm.model.predict import predict_probabilities
+from localsvm.operating_point import SCORES, OperatingPoint, RocPoints
 from localsvm.reduction import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.training import OnProgress
 
@@ -48,11 +57,28 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         that misses some classes predicts from those it has seen.
     loss : {"hinge", "squared"}, default="hinge"
         The loss of the machines; width and lam are chosen by classification error.
+    objective : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="accuracy"
+        What the decision between two classes is for; "tpr_tnr" is the product of the rates at which
+        positive and negative samples are found. Other than for accuracy, machines with several
+        weights of ``classes_[1]`` are trained on the same kernels, and the best of them and its
+        threshold are chosen by out-of-fold values.
+    false_alarm : float, optional
+        Neyman-Pearson: the largest share of ``classes_[0]`` that may be taken for ``classes_[1]``;
+        within it as much of ``classes_[1]`` as possible is detected. The bound holds on new samples
+        with a confidence of 95 %.
+    positive_weights : sequence of float, optional
+        Weights of ``classes_[1]`` to train machines with; all of them are kept, and `roc_front_` has
+        the operating points that no other dominates. See `at_false_alarm`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels.
+    operating_point_ : OperatingPoint
+        Machine, threshold, false-alarm and detection rate on left-out samples, where `objective`,
+        `false_alarm` or `positive_weights` asked for a choice.
+    roc_front_ : RocPoints
+        All operating points that no other dominates, in the same case.
     %(common_attributes)s
 
     Examples
@@ -66,6 +92,10 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     """
 
     classes_: NDArray[Any]
+    operating_point_: OperatingPoint
+    roc_front_: RocPoints
+    _left_out: LeftOutScores | None
+    _factor: tuple[float, ...]
 
     def __init__(
         self,
@@ -89,6 +119,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         class_weight: Any = None,
         multiclass: str = "ovo",
         loss: str = "hinge",
+        objective: str = "accuracy",
+        false_alarm: float | None = None,
+        positive_weights: Sequence[float] | None = None,
     ) -> None:
         super().__init__(
             cell_size=cell_size,
@@ -111,6 +144,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.multiclass = multiclass
         self.loss = loss
+        self.objective = objective
+        self.false_alarm = false_alarm
+        self.positive_weights = positive_weights
 
     def fit(
         self,
@@ -148,30 +184,154 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> clf.predict([[0.0], [1.2]])
         array(['a', 'b'], dtype='<U1')
         """
-        check_choice("loss", self.loss, tuple(_LOSSES))
-        check_choice("multiclass", self.multiclass, tuple(_REDUCTIONS))
-        check_class_weight(self.class_weight)
         settings = self._settings(Binary())
+        decision = self._check_decision()
         features = self._check_features(X, reset=True)
         labels = check_labels(y, len(features))
         weight = check_weights(sample_weight, len(labels))
         classes, index = _classes(labels, weight)
         factor = class_weights(self.class_weight, classes, index, weight)
         check_magnitude(weight * factor[index])
+        reduction = self._reduction(len(classes), decision, _masses(index, weight * factor[index], len(classes)))
         settings = replace(
             settings,
-            cell=replace(settings.cell, reduction=self._reduction(len(classes))),
+            cell=replace(settings.cell, reduction=reduction),
             class_factor=tuple(factor.tolist()),
+            decision=decision,
         )
         target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
-        self._fit_model(features, target, weight, settings, callback)
+        result = self._fit_model(features, target, weight, settings, callback)
         self.classes_ = classes
+        self._left_out, self._factor = result.left_out, settings.class_factor
+        if result.decision is not None:
+            self.operating_point_, self.roc_front_ = result.decision.point, result.decision.front
         self._warn(settings)
         return self
 
-    def _reduction(self, n_classes: int) -> Reduction:
+    def _check_decision(self) -> DecisionPlan:
+        """Check the parameters of classification; return what decisions are for."""
+        check_choice("loss", self.loss, tuple(_LOSSES))
+        check_choice("multiclass", self.multiclass, tuple(_REDUCTIONS))
+        check_class_weight(self.class_weight)
+        check_choice("objective", self.objective, tuple(SCORES))
+        false_alarm = None if self.false_alarm is None else float(check_levels("false_alarm", self.false_alarm))
+        if false_alarm is not None and self.objective != "accuracy":
+            raise InvalidParameter(
+                f"false_alarm={self.false_alarm!r} and objective={self.objective!r} are two purposes: give one of them."
+            )
+        if self.positive_weights is not None:
+            check_positive_weights(self.positive_weights)
+        return DecisionPlan(self.objective, false_alarm, keeps_machines=self.positive_weights is not None)
+
+    def _reduction(self, n_classes: int, decision: DecisionPlan, masses: NDArray[np.float64]) -> Reduction:
         loss = _LOSSES[self.loss]
-        return Binary(loss) if n_classes == 2 else _REDUCTIONS[self.multiclass](n_classes, loss)
+        if n_classes == 2:
+            return Binary(loss, self._positive_weights(decision, masses))
+        if not decision.is_plain:
+            raise InvalidParameter(
+                f"objective, false_alarm and positive_weights are for two classes, but y has {n_classes}. "
+                "For rare classes among many pass class_weight='balanced'."
+            )
+        return _REDUCTIONS[self.multiclass](n_classes, loss)
+
+    def _positive_weights(self, decision: DecisionPlan, masses: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return the weights of the positive class: as given, or from none to balance where that may help."""
+        if self.positive_weights is not None:
+            return tuple(float(weight) for weight in self.positive_weights)
+        if decision.is_plain:
+            return (1.0,)
+        balance = float(masses[0] / masses[1])
+        return tuple(dict.fromkeys((1.0, balance**0.5, balance)))
+
+    def at_false_alarm(self, false_alarm: float) -> Self:
+        """Return this classifier at another point of its ROC front; nothing is trained again.
+
+        Parameters
+        ----------
+        false_alarm : float
+            The largest share of ``classes_[0]`` that may be taken for ``classes_[1]``.
+
+        Returns
+        -------
+        LocalSVC
+            A fitted classifier that shares the machines with this one.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> from localsvm.data import toy_mixture
+        >>> X, y = toy_mixture(600, 2, random_state=0)
+        >>> clf = LocalSVC(positive_weights=[0.5, 1, 2]).fit(X[:300], y[:300])
+        >>> careful = clf.at_false_alarm(0.01)
+        >>> bool((careful.predict(X) == 1).sum() < (clf.predict(X) == 1).sum())
+        True
+        """
+        check_is_fitted(self)
+        bound = float(check_levels("false_alarm", false_alarm))
+        left_out, reduction = self._left_out, self.model_.reduction
+        if left_out is None or not isinstance(reduction, Binary):
+            raise InvalidParameter(
+                "at_false_alarm needs the machines of several weights: fit with positive_weights=[...]."
+            )
+        plan = DecisionPlan(false_alarm=bound, keeps_machines=True)
+        decision = decide(left_out, plan, np.asarray(self._factor)[(left_out.y > 0).astype(np.intp)])
+        moved = copy(self)
+        moved.operating_point_ = decision.point
+        moved.model_ = replace(
+            self.model_,
+            reduction=replace(reduction, machine=decision.point.machine, threshold=decision.point.threshold),
+            calibration=calibrate(left_out, reduction, decision.point),
+        )
+        return moved
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probabilities of the classes, calibrated by out-of-fold decision values.
+
+        The most probable class is the one that `predict` returns. With `class_weight`, `objective` or
+        `false_alarm` classes count by the weights that make this so.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> from localsvm.data import toy_mixture
+        >>> X, y = toy_mixture(600, 2, random_state=0)
+        >>> LocalSVC().fit(X[:300], y[:300]).predict_proba(X[300:]).shape
+        (300, 2)
+        """
+        check_is_fitted(self)
+        return predict_probabilities(self.model_, self._check_features(X, reset=False), self._n_threads())
+
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Log-probabilities, in the order of ``classes_``.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+        >>> bool((clf.predict_log_proba([[0.0]]) < 0).all())
+        True
+        """
+        return np.log(self.predict_proba(X))
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values: positive ones speak for ``classes_[1]``, of several classes the largest wins.
@@ -234,3 +394,8 @@ def _classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any]
         )
     index = np.searchsorted(classes, y)
     return classes, np.minimum(index, len(classes) - 1)
+
+
+def _masses(index: NDArray[np.intp], weight: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return the weight of every class, sums rounded once: the same for any order of the rows."""
+    return np.array([math.fsum(weight[index == c]) for c in range(n_classes)])

@@ -46,9 +46,9 @@ scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
     the one that errs least, the first of equally good ones.
 missing : {"error"}, default="error"
     What to do with missing values.
-refit : {"combine", "retrain"}, default="combine"
+refit : {"combine", "retrain"}
     Combine the solutions of the folds, weighted by their risks, or train once more on all
-    samples.
+    samples. The default is "combine" for classes and "retrain" for numbers: each errs less there.
 max_memory : str or int, optional
     Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
     needs more is refused before it starts.

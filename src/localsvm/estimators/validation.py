@@ -314,6 +314,14 @@ def check_class_weight(class_weight: object) -> None:
         raise InvalidParameter(f"class_weight={class_weight!r}: give None, 'balanced' or a dict {{label: weight}}.")
 
 
+def check_positive_weights(weights: Any) -> None:
+    """Refuse what is not a list of positive numbers."""
+    if isinstance(weights, str) or np.ndim(weights) != 1 or len(weights) == 0:
+        raise InvalidParameter(f"positive_weights={weights!r}: give a list of positive numbers, like [0.5, 1, 2].")
+    for number, weight in enumerate(weights):
+        check_positive(f"positive_weights[{number}]", weight)
+
+
 def class_weights(
     class_weight: Any, classes: NDArray[Any], y_index: NDArray[np.intp], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:

@@ -23,7 +23,7 @@ def warn_of_edges(cells: Sequence[TrainedCell], settings: CellSettings, stacklev
     """Warn of cells whose best width or lam is an end of the grid."""
     counts = Counter(cell.edge for cell in cells if cell.edge is not None)
     for edge, count in sorted(counts.items()):
-        advice = _wider(settings.grid.with_kernel(settings.kernel), edge)
+        advice = _wider(settings.own_grid, edge)
         warnings.warn(
             f"{count} of {len(cells)} cells chose the {edge}; {advice}.",
             GridEdgeWarning,
@@ -40,7 +40,7 @@ def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stac
     gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells)
     warnings.warn(
         f"{unconverged} of {solves} solves ended above the tolerance (largest gap {gap:.2g}); this "
-        f"happens at very small lam. Leave such lams out{_narrower(settings.grid)}.",
+        f"happens at very small lam. Leave such lams out{_narrower(settings.own_grid)}.",
         PrecisionWarning,
         stacklevel,
     )

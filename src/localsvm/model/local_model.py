@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from localsvm.calibration import Calibration
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.scaling import Scaling
 from localsvm.partition.base import Partition
@@ -22,3 +23,5 @@ class LocalModel:
     partition: Partition
     reduction: Reduction
     cells: tuple[TrainedCell, ...]
+    calibration: Calibration | None = None
+    """Of classification: probabilities from scores, by cell; of one cell where all cells are averaged."""

@@ -1,10 +1,11 @@
 """Prediction: rows grouped by cell, blocked kernels, all cores, bounded memory, row order kept.
 
-Enters: a `LocalModel` and rows. Leaves: the scores of every row.
+Enters: a `LocalModel` and rows. Leaves: the scores or the probabilities of every row.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -22,27 +23,59 @@ _GROUPED_ROWS = 1 << 20  # rows that are grouped by cell at a time: their number
 _FEW_ROWS = 64  # not worth a thread
 
 
+Judge = Callable[[NDArray[np.float64], int], NDArray[np.float64]]
+"""What to make of scores in a cell."""
+
+
 def predict_scores(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
     """Return the scores (n_rows, n_scores) of every row of X."""
+    return _predict(model, X, lambda scores, _: scores, model.reduction.n_scores, n_threads)
+
+
+def predict_probabilities(model: LocalModel, X: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+    """Return the probabilities (n_rows, n_classes) of the classes at every row of X."""
+    calibration = model.calibration
+    assert calibration is not None, "a model of classes has probabilities"
+    n_classes = calibration.present.shape[1]
+
+    def probabilities(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+        cells = np.full(len(scores), cell)
+        if scores.shape[1] == n_classes:
+            return calibration.probabilities(np.where(calibration.present[cell], scores, np.nan), cells)
+        positive = calibration.probability(scores[:, 0], cells)
+        return np.column_stack([1.0 - positive, positive])
+
+    return _predict(model, X, probabilities, n_classes, n_threads)
+
+
+def _predict(
+    model: LocalModel, X: NDArray[np.floating], judge: Judge, n_columns: int, n_threads: int
+) -> NDArray[np.float64]:
     rows = ScaledRows(X, model.scaling)
+    out = np.empty((len(rows), n_columns))
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
-        return _scores(model, rows, map)
-    with ThreadPoolExecutor(max_workers=n_threads) as pool:
-        return _scores(model, rows, pool.map)
-
-
-def _scores(model: LocalModel, rows: ScaledRows, thread_map: ThreadMap) -> NDArray[np.float64]:
-    out = np.empty((len(rows), model.reduction.n_scores))
-    if isinstance(model.partition, AveragingPartition):
-        _fill_averages(model, model.partition, rows, out, thread_map)
+        _fill(model, rows, judge, out, map)
     else:
-        for block in row_blocks(0, len(rows), _GROUPED_ROWS):
-            _fill_from_own_cells(model, rows, block, out, thread_map)
+        with ThreadPoolExecutor(max_workers=n_threads) as pool:
+            _fill(model, rows, judge, out, pool.map)
     return out
 
 
+def _fill(model: LocalModel, rows: ScaledRows, judge: Judge, out: NDArray[np.float64], thread_map: ThreadMap) -> None:
+    if isinstance(model.partition, AveragingPartition):
+        _fill_averages(model, model.partition, rows, judge, out, thread_map)
+    else:
+        for block in row_blocks(0, len(rows), _GROUPED_ROWS):
+            _fill_from_own_cells(model, rows, block, judge, out, thread_map)
+
+
 def _fill_from_own_cells(
-    model: LocalModel, rows: ScaledRows, group: slice, out: NDArray[np.float64], thread_map: ThreadMap
+    model: LocalModel,
+    rows: ScaledRows,
+    group: slice,
+    judge: Judge,
+    out: NDArray[np.float64],
+    thread_map: ThreadMap,
 ) -> None:
     n_cells = len(model.cells)
     labels = np.empty(group.stop - group.start, dtype=np.int64)
@@ -59,7 +92,7 @@ def _fill_from_own_cells(
         for cell in range(first, last + 1):
             begin, end = np.clip(by_cell.span(cell), members.start, members.stop) - members.start
             if begin < end:
-                out[numbers[begin:end]] = cell_scores(model, cell, points[begin:end])
+                out[numbers[begin:end]] = judge(cell_scores(model, cell, points[begin:end]), cell)
 
     for_each(thread_map, assign, row_blocks(group.start, group.stop))
     by_cell = Members.of_labels(labels, n_cells)
@@ -70,6 +103,7 @@ def _fill_averages(
     model: LocalModel,
     partition: AveragingPartition,
     rows: ScaledRows,
+    judge: Judge,
     out: NDArray[np.float64],
     thread_map: ThreadMap,
 ) -> None:
@@ -80,7 +114,7 @@ def _fill_averages(
         for cell, votes in enumerate(voters.T):
             if votes.any():
                 total[votes] += cell_scores(model, cell, points[votes])
-        out[block] = total / voters.sum(axis=1)[:, None]
+        out[block] = judge(total / voters.sum(axis=1)[:, None], 0)
 
     for_each(thread_map, average, row_blocks(0, len(rows), BLOCK_ROWS))
 

@@ -1,0 +1,142 @@
+"""What left-out samples say of trained cells: where to cut decision values, and how probable the classes are.
+
+Enters: trained cells with their out-of-fold scores. Leaves: an operating point and a calibration. For two classes the
+machines are weighted in several ways where that may help (Neyman-Pearson, rates, F1); the best one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.calibration import Calibration, fit_binary, fit_multiclass
+from localsvm.cell.trained import CellFunctions, KernelSum, TrainedCell
+from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
+from localsvm.reduction import Binary, Reduction
+
+FloatArray = NDArray[np.float64]
+
+_CONFIDENCE = 0.95  # that false alarms stay within their bound on new samples, too
+
+# The odds at a threshold are those of the samples next to it: a twentieth of all, but no fewer than this.
+_SHARE_AT_THRESHOLD, _FEWEST_AT_THRESHOLD = 0.05, 50
+
+
+@dataclass(frozen=True)
+class DecisionPlan:
+    """What decisions are for."""
+
+    objective: str = "accuracy"
+    false_alarm: float | None = None
+    keeps_machines: bool = False
+    """Whether machines that were not chosen stay in the model."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the sign of the decision value decides."""
+        return self.objective == "accuracy" and self.false_alarm is None and not self.keeps_machines
+
+
+@dataclass(frozen=True)
+class LeftOutScores:
+    """The samples of all cells with their out-of-fold scores, NaN where a sample was never left out."""
+
+    scores: FloatArray
+    y: FloatArray
+    weight: FloatArray
+    """With the factors of the classes."""
+    cell: NDArray[np.intp]
+    n_cells: int
+
+    @classmethod
+    def of(cls, cells: Sequence[TrainedCell], averaged: bool) -> LeftOutScores:
+        """Gather the scores; where cells are averaged they are all one."""
+        kept = [cell.out_of_fold for cell in cells if cell.out_of_fold is not None]
+        numbers = [0 if averaged else number for number, cell in enumerate(cells) if cell.out_of_fold is not None]
+        return cls(
+            scores=np.concatenate([part.scores for part in kept]).astype(np.float64),
+            y=np.concatenate([part.y for part in kept]),
+            weight=np.concatenate([part.weight for part in kept]),
+            cell=np.repeat(numbers, [len(part.y) for part in kept]),
+            n_cells=1 if averaged else len(cells),
+        )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The operating point of two classes, and what it was chosen from."""
+
+    point: OperatingPoint
+    front: RocPoints
+
+
+def decide(left_out: LeftOutScores, plan: DecisionPlan, factors: FloatArray) -> Decision:
+    """Choose machine and threshold; `factors` are those of the classes, by sample, which do not count here."""
+    samples = LeftOut.of(left_out.scores, left_out.y, left_out.weight / factors)
+    if plan.false_alarm is not None:
+        point = choose_false_alarm(samples, plan.false_alarm, _CONFIDENCE)
+    else:
+        point = choose(samples, plan.objective)
+    # None and all: beyond every value that was seen, but finite.
+    seen = samples.values[:, point.machine]
+    threshold = float(np.clip(point.threshold, seen.min() - 1.0, seen.max() + 1.0))
+    return Decision(replace(point, threshold=threshold), roc_front(samples))
+
+
+def at_point(
+    reduction: Binary, cells: Sequence[TrainedCell], point: OperatingPoint, keep: bool
+) -> tuple[Reduction, list[TrainedCell]]:
+    """Return the learning task and the cells with decision values that are positive from the threshold on."""
+    if keep:
+        return replace(reduction, machine=point.machine, threshold=point.threshold), list(cells)
+    chosen = replace(reduction, factors=(reduction.factors[point.machine],), machine=0, threshold=point.threshold)
+    return chosen, [replace(cell, functions=_of_machine(cell.functions, point.machine)) for cell in cells]
+
+
+def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:
+    one = slice(machine, machine + 1)
+    return replace(
+        functions,
+        constants=functions.constants[one],
+        bounds=functions.bounds[one],
+        sums=tuple(_of_output(part, machine) for part in functions.sums if machine in part.outputs),
+    )
+
+
+def _of_output(part: KernelSum, output: int) -> KernelSum:
+    coefficients = part.coefficients[part.outputs == output]
+    support = np.flatnonzero(coefficients[0])
+    return KernelSum(
+        outputs=np.zeros(1, dtype=np.intp),
+        width=part.width,
+        support_vectors=part.support_vectors[support],
+        coefficients=np.ascontiguousarray(coefficients[:, support]),
+    )
+
+
+def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint | None) -> Calibration:
+    """Fit probabilities whose largest is that of the predicted class."""
+    weight = left_out.weight
+    if isinstance(reduction, Binary):
+        values = left_out.scores[:, 0 if point is None else point.machine]
+        if point is not None:
+            values = values - point.threshold
+            weight = weight * np.where(left_out.y > 0, _even_odds(values, left_out.y, weight), 1.0)
+        return fit_binary(values, left_out.y, weight, left_out.cell, left_out.n_cells)
+    label = left_out.y.astype(np.intp)
+    shape = (left_out.n_cells, left_out.scores.shape[1])
+    present = np.bincount(left_out.cell * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape) > 0
+    scores = np.where(present[left_out.cell], left_out.scores, np.nan)
+    return fit_multiclass(scores, label, weight, left_out.cell, left_out.n_cells)
+
+
+def _even_odds(values: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+    """Return the factor on positive samples that makes both classes equally probable at the threshold, zero."""
+    known = np.flatnonzero(~np.isnan(values))
+    count = max(_FEWEST_AT_THRESHOLD, int(_SHARE_AT_THRESHOLD * len(known)))
+    near = known[np.argsort(np.abs(values[known]), kind="stable")[:count]]
+    positive, negative = float(weight[near[y[near] > 0]].sum()), float(weight[near[y[near] < 0]].sum())
+    return float(np.clip((negative + 1.0) / (positive + 1.0), 1e-3, 1e3))

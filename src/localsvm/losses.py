@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 TOLERANCE = 1e-3
-"""Duality gap in risk units at which a solve stops."""
+"""Duality gap in risk units at which a solve stops, at the latest."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Loss(Protocol):
         """Name in messages and files."""
         ...
 
-    def tolerance(self, risk: float) -> float:
+    def allowed_gap(self, risk: float) -> float:
         """Return the duality gap in risk units at which a solve stops, when `risk` is the least seen so far."""
         ...
 
@@ -93,11 +93,12 @@ class Hinge:
     """Hinge loss max(0, 1 - y f) for y = -1, +1; selection by classification error (Sec. 3)."""
 
     name: str = "hinge"
+    tolerance: float = TOLERANCE
     lam_reach: float = 1.0
 
-    def tolerance(self, risk: float) -> float:
-        """Return the gap that liquidSVM stops at."""
-        return TOLERANCE
+    def allowed_gap(self, risk: float) -> float:
+        """Return the tolerance."""
+        return self.tolerance
 
     def clip(self, y: FloatArray) -> float:
         """Return 1."""
@@ -124,11 +125,12 @@ class Squared:
 
     name: str = "squared"
     degree: int = 2
+    tolerance: float = TOLERANCE
     lam_reach: float = 3.0
 
-    def tolerance(self, risk: float) -> float:
-        """Return a hundredth of the risk: where there is little noise, squares are small."""
-        return TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
+    def allowed_gap(self, risk: float) -> float:
+        """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
+        return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -152,6 +154,7 @@ class SquaredMargin(Squared):
     """Squared loss on y = -1, +1; selection by classification error."""
 
     name: str = "squared margin"
+    tolerance: float = TOLERANCE
     lam_reach: float = 1.0
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
@@ -166,11 +169,12 @@ class Pinball:
     tau: float
     name: str = "pinball"
     degree: int = 1
+    tolerance: float = TOLERANCE
     lam_reach: float = 1.0
 
-    def tolerance(self, risk: float) -> float:
-        """Return the gap that liquidSVM stops at."""
-        return TOLERANCE
+    def allowed_gap(self, risk: float) -> float:
+        """Return the tolerance."""
+        return self.tolerance
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -214,11 +218,12 @@ class Tube:
 
     name: str = "epsilon-insensitive"
     degree: int = 1
+    tolerance: float = TOLERANCE
     lam_reach: float = 1.0
 
-    def tolerance(self, risk: float) -> float:
-        """Return the gap that liquidSVM stops at."""
-        return TOLERANCE
+    def allowed_gap(self, risk: float) -> float:
+        """Return the tolerance."""
+        return self.tolerance
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""
@@ -254,11 +259,12 @@ class Expectile:
     tau: float
     name: str = "expectile"
     degree: int = 2
+    tolerance: float = TOLERANCE
     lam_reach: float = 3.0
 
-    def tolerance(self, risk: float) -> float:
-        """Return a hundredth of the risk: where there is little noise, squares are small."""
-        return TOLERANCE * float(np.clip(10 * risk, 0.1, 1.0))
+    def allowed_gap(self, risk: float) -> float:
+        """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
+        return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
 
     def clip(self, y: FloatArray) -> float:
         """Return the largest target."""

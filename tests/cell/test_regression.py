@@ -7,7 +7,6 @@ import pytest
 from cells import cell_values, same_cells, settings_for, task_of
 
 from localsvm import _reference as reference
-from localsvm import losses as losses_module
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.folds import make_folds
 from localsvm.losses import Pinball
@@ -15,11 +14,6 @@ from localsvm.reduction import Levels, Regression
 
 LEVELS = (0.1, 0.5, 0.9)
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
-
-
-@pytest.fixture
-def tight_solves(monkeypatch):
-    monkeypatch.setattr(losses_module, "TOLERANCE", TIGHT)
 
 
 def wave(n, n_targets=None, seed=0):
@@ -42,11 +36,13 @@ class UnclippedPinball(Pinball):
 
 
 @pytest.mark.parametrize("tau", LEVELS)
-def test_a_retrained_quantile_is_the_svm_of_the_pinball_loss(tau, tight_solves):
+def test_a_retrained_quantile_is_the_svm_of_the_pinball_loss(tau):
     X, y = wave(70)
     width, lam = 0.7, 1e-2
     settings = settings_for(
-        reduction=Regression((UnclippedPinball(tau),)), grid=Grid(widths=[width], lams=[lam]), refit="retrain"
+        reduction=Regression((UnclippedPinball(tau, tolerance=TIGHT),)),
+        grid=Grid(widths=[width], lams=[lam]),
+        refit="retrain",
     )
     task = task_of(X, 100 + 7 * y)
     trained = train_cell(task, settings)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cells import (
     PLAIN,
+    PlainHinge,
     cell_values,
     coefficients,
     same_cells,
@@ -17,7 +18,6 @@ from cells import (
 )
 
 from localsvm import _reference as reference
-from localsvm import losses as losses_module
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
 from localsvm.cell.folds import make_folds
@@ -25,8 +25,10 @@ from localsvm.cell.path import STATUS
 from localsvm.cell.select import EQUAL_RISK
 from localsvm.cell.train import Cancelled
 from localsvm.data import toy_mixture
-from localsvm.losses import TOLERANCE
+from localsvm.losses import Hinge
+from localsvm.reduction import Binary
 
+TOLERANCE = Hinge().tolerance
 TIGHT = 1e-6  # a gap at which two solutions are practically equal
 REFERENCE_TIGHT = 1e-7
 EVALUATION_ERROR = 1e-5  # of decision values in single precision, coefficients being below 10
@@ -41,23 +43,19 @@ def run_reference(task, settings, **options):
     return rows, cell
 
 
-@pytest.fixture
-def tight_solves(monkeypatch):
-    monkeypatch.setattr(losses_module, "TOLERANCE", TIGHT)
-
-
 # --------------------------------------------------------------------------- against the reference
 
 
 ROUNDED_X, ROUNDED_Y = toy_mixture(90, 2, random_state=5)
 THREE_WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 4.0], size=70)
+EXACT = Binary(PlainHinge(tolerance=TIGHT))
 # In each the errors of the chosen point are certain: no value there is within the gap of 0.
 CASES = {
-    "gauss": (toy_task(seed=2), settings_for("gauss", reduction=PLAIN)),
-    "laplace": (toy_task(seed=4), settings_for("laplace", reduction=PLAIN)),
-    "five folds": (toy_task(seed=6), settings_for(n_folds=5, reduction=PLAIN)),
-    "weights": (toy_task(seed=1, weight=THREE_WEIGHTS), settings_for(reduction=PLAIN)),
-    "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(reduction=PLAIN)),
+    "gauss": (toy_task(seed=2), settings_for("gauss", reduction=EXACT)),
+    "laplace": (toy_task(seed=4), settings_for("laplace", reduction=EXACT)),
+    "five folds": (toy_task(seed=6), settings_for(n_folds=5, reduction=EXACT)),
+    "weights": (toy_task(seed=1, weight=THREE_WEIGHTS), settings_for(reduction=EXACT)),
+    "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(reduction=EXACT)),
 }
 
 
@@ -96,7 +94,7 @@ def fold_weights(rows):
     return np.array([rows.weight[rows.fold(k)].sum() for k in range(rows.n_folds)])
 
 
-def test_validation_risks_are_those_of_algorithm_1(case, tight_solves):
+def test_validation_risks_are_those_of_algorithm_1(case):
     task, settings, rows, expected = case
     trained = train_cell(task, settings)
     lowest, highest = error_range(rows, expected, settings.grid.lams)
@@ -104,7 +102,7 @@ def test_validation_risks_are_those_of_algorithm_1(case, tight_solves):
     assert (trained.risks <= highest + EQUAL_RISK).all()
 
 
-def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case, tight_solves):
+def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case):
     task, settings, rows, expected = case
     chosen = chosen_point(train_cell(task, settings))
     lowest, highest = error_range(rows, expected, settings.grid.lams)
@@ -117,7 +115,7 @@ def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case, t
     assert loss[chosen] <= loss[ties].min(initial=np.inf) + doubt
 
 
-def test_the_combined_function_is_that_of_algorithm_1(case, tight_solves):
+def test_the_combined_function_is_that_of_algorithm_1(case):
     task, settings, rows, expected = case
     trained = train_cell(task, settings)
     w, q = chosen_point(trained)
@@ -132,7 +130,7 @@ def test_the_combined_function_is_that_of_algorithm_1(case, tight_solves):
     assert allowed < np.abs(f).max() / 50
 
 
-def test_the_retrained_function_is_the_svm_on_all_samples(case, tight_solves):
+def test_the_retrained_function_is_the_svm_on_all_samples(case):
     task, settings, rows, expected = case
     trained = train_cell(task, replace(settings, refit="retrain"))
     chosen = replace(expected, width=float(trained.width[0]), lam=float(trained.lam[0]))

@@ -25,6 +25,7 @@ CHOICES = {
     "checkpoint": "None",
     "multiclass": "one of 'ovo', 'ovr'",
     "loss": "one of 'hinge', 'squared'",
+    "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
 }
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 
@@ -48,6 +49,8 @@ REFUSED = {
     "n_jobs": [0, 2.0, "2", True, [2], np.nan],
     "random_state": [-1, 0.5, "0", True, [1, 2], np.random.default_rng(0)],
     "verbose": [-1, 0.5, "1", None, [1]],
+    "false_alarm": [0, 1, 0.0, 1.0, -0.1, np.nan, "0.1", True, [0.1], [0.1, 0.2], np.ones(2) / 2],
+    "positive_weights": [2.0, "12", [], [[1.0]], np.ones((2, 2))],
 }
 NEEDS = {
     "cell_size": "an integer of at least 1 is needed",
@@ -58,6 +61,8 @@ NEEDS = {
     "n_jobs": "give the number of threads, or None for all cores",
     "random_state": "give None, an integer of at least 0 or a RandomState",
     "verbose": "an integer of at least 0 is needed",
+    "false_alarm": "a number between 0 and 1 is needed",
+    "positive_weights": r"give a list of positive numbers, like \[0\.5, 1, 2\]",
 }
 
 

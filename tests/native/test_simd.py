@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 from cells import coefficients, support_vectors
+from problems import TOLERANCE
 
 import localsvm
 from localsvm import _native
@@ -14,7 +15,6 @@ from localsvm import _reference as reference
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
-from localsvm.losses import TOLERANCE
 
 LEVELS = _native.available_simd_levels()
 KERNELS = ("gauss", "laplace")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,17 +163,15 @@ class _CellTraining:
     def _make_grid(self) -> None:
         """Set the widths of the cell, and descending lams for every problem, by its size."""
         grid = self.settings.own_grid
-        n_folds = self.rows.n_folds
-        train_share = 1 - 1 / n_folds if n_folds > 1 else 1.0
-        candidates = [
-            grid.candidates(
-                n_train=float(weight) * train_share, radius=self.task.radius, unit=unit, n_features=n_features
-            )
-            for unit, n_features in [(median_distance(self.rows.X), self.rows.X.shape[1])]
-            for weight in self.total_weight
-        ]
-        self.widths = candidates[0][0]
-        self.lams = np.stack([lams for _, lams in candidates])
+        share = 1 - 1 / self.rows.n_folds if self.rows.n_folds > 1 else 1.0
+        candidates = partial(
+            grid.candidates,
+            radius=self.task.radius,
+            unit=median_distance(self.rows.X),
+            n_features=self.rows.X.shape[1],
+        )
+        self.widths, _ = candidates(n_train=share * float(self.rows.weight.sum()))
+        self.lams = np.stack([candidates(n_train=share * float(weight))[1] for weight in self.total_weight])
 
     def run(self) -> TrainedCell:
         cell = self._native_cell()
@@ -247,10 +246,10 @@ class _CellTraining:
     def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
         training = self.total_weight[:, None] - self.fold_weight[:, list(folds)]
         # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
-        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0), self._tolerance())
+        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0), self._allowed_gap())
 
-    def _tolerance(self) -> float:
-        return self.settings.reduction.loss.tolerance(float(self._combined(self.risk).min()))
+    def _allowed_gap(self) -> float:
+        return self.settings.reduction.loss.allowed_gap(float(self._combined(self.risk).min()))
 
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
@@ -335,7 +334,7 @@ class _CellTraining:
             self._set_width(cell, self.widths[w])
             here = choice.width == w
             n_lams = np.where(here, choice.lam + 1, 0)
-            plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._tolerance())
+            plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._allowed_gap())
             paths = solver.solve(plan)
             columns = np.flatnonzero(here[self.columns.problem])
             beta[columns] = paths.beta[0, choice.lam[self.columns.problem[columns]], columns]
@@ -354,14 +353,14 @@ class _CellTraining:
         sums = kernel_sums(self.columns, beta, width, rows.X)
         return CellFunctions(self.settings.kernel, constants, reduction.bounds(rows.y), sums)
 
-    def _out_of_fold(self, functions: CellFunctions, width: NDArray[np.float64]) -> OutOfFold | None:
+    def _out_of_fold(self, functions: CellFunctions, width: NDArray[np.float64]) -> OutOfFold:
         """Score every sample left out by the machines that did not see it."""
+        scores = np.full((len(self.rows.y), self.settings.reduction.n_scores), np.nan, dtype=np.float32)
         if self.rows.n_folds == 1:
-            return None
+            return OutOfFold(scores, self.rows.y, self.rows.weight)
         on_all_rows = all(problem.rows is None for problem in self.columns.problems)
         values = self._kept_values(functions) if on_all_rows else self._fold_values(functions, width)
         n_left_out = self.rows.ends[self.n_validated - 1]
-        scores = np.full((len(self.rows.y), self.settings.reduction.n_scores), np.nan, dtype=np.float32)
         scores[:n_left_out] = self.settings.reduction.scores(values[:n_left_out])
         return OutOfFold(scores, self.rows.y, self.rows.weight)
 
@@ -404,9 +403,9 @@ class _CellTraining:
             seconds=self.seconds,
         )
 
-    def _judge(self, out_of_fold: OutOfFold | None) -> tuple[float, float]:
+    def _judge(self, out_of_fold: OutOfFold) -> tuple[float, float]:
         """Return the cross-validated risk of all outputs together, and its standard error."""
-        if out_of_fold is None:
+        if self.rows.n_folds == 1:
             return np.nan, 0.0
         left_out = slice(0, self.rows.ends[self.n_validated - 1])
         weight = out_of_fold.weight[left_out]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -223,5 +224,5 @@ def _record(cell: TrainedCell) -> CellRecord:
 def _one_or_all(values: NDArray[np.float64]) -> float | list[float]:
     """Return what all problems of a cell share, or a list with each one's."""
     if len(values) == 0:
-        return float("nan")
+        return math.nan
     return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]

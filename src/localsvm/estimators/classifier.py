@@ -21,9 +21,9 @@ from localsvm.estimators.validation import (
     check_choice,
     check_class_weight,
     check_labels,
-    check_levels,
     check_magnitude,
     check_positive_weights,
+    check_share,
     check_weights,
     class_weights,
 )
@@ -216,7 +216,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         check_choice("multiclass", self.multiclass, tuple(_REDUCTIONS))
         check_class_weight(self.class_weight)
         check_choice("objective", self.objective, tuple(SCORES))
-        false_alarm = None if self.false_alarm is None else float(check_levels("false_alarm", self.false_alarm))
+        false_alarm = None if self.false_alarm is None else check_share("false_alarm", self.false_alarm)
         if false_alarm is not None and self.objective != "accuracy":
             raise InvalidParameter(
                 f"false_alarm={self.false_alarm!r} and objective={self.objective!r} are two purposes: give one of them."
@@ -269,7 +269,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
-        bound = float(check_levels("false_alarm", false_alarm))
+        bound = check_share("false_alarm", false_alarm)
         left_out, reduction = self._left_out, self.model_.reduction
         if left_out is None or not isinstance(reduction, Binary):
             raise InvalidParameter(

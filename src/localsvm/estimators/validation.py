@@ -56,6 +56,13 @@ def check_positive(name: str, value: object) -> float:
     raise InvalidParameter(f"{name}={value!r}: a positive number is needed.")
 
 
+def check_share(name: str, value: object) -> float:
+    """Refuse what is not a number between 0 and 1."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < float(value) < 1:
+        return float(value)
+    raise InvalidParameter(f"{name}={value!r}: a number between 0 and 1 is needed.")
+
+
 def check_memory(name: str, value: object) -> int | None:
     """Return a number of bytes, given as such or like '8GB' (10**9) and '8GiB' (2**30).
 

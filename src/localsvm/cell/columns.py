@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 
 import numpy as np
@@ -70,3 +71,15 @@ class Columns:
         for loss, group in groupby(numbered, key=lambda item: item[1].loss):
             numbers = [number for number, _ in group]
             yield loss, slice(self.of_problem(numbers[0]).start, self.of_problem(numbers[-1]).stop)
+
+    @cached_property
+    def row_groups(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Rows by the problems that they take part in: (problems, rows) of every group."""
+        n_problems, n_rows = len(self.problems), int(self.row.max()) + 1
+        takes_part = np.zeros((n_problems, n_rows), dtype=bool)
+        takes_part[self.problem, self.row] = True
+        if takes_part.all():
+            return [(np.arange(n_problems), np.arange(n_rows))]
+        patterns, group = np.unique(np.packbits(takes_part, axis=0).T, axis=0, return_inverse=True)
+        rows = (np.flatnonzero(group.ravel() == number) for number in range(len(patterns)))
+        return [(np.flatnonzero(takes_part[:, members[0]]), members) for members in rows]

@@ -51,27 +51,14 @@ def kernel_sums(
 def _sums_of_width(
     columns: Columns, beta: NDArray[np.float32], numbers: NDArray[np.intp], width: float, X: NDArray[np.float32]
 ) -> list[KernelSum]:
-    coefficients = np.zeros((len(numbers), len(X)), dtype=np.float32)
-    takes_part = np.zeros((len(numbers), len(X)), dtype=bool)
-    for place, number in enumerate(numbers):
-        where = columns.of_problem(number)
-        coefficients[place, columns.row[where]] = beta[where]
-        takes_part[place, columns.row[where]] = True
-    outputs = np.array([columns.problems[number].output for number in numbers])
+    coefficients = np.zeros((len(columns.problems), len(X)), dtype=np.float32)
+    coefficients[columns.problem, columns.row] = beta
+    outputs = np.array([problem.output for problem in columns.problems])
     sums = []
-    for pattern, rows in _rows_by_pattern(takes_part):
-        support = rows[coefficients[:, rows].any(axis=0)]
+    for members, rows in columns.row_groups:
+        chosen = np.intersect1d(members, numbers, assume_unique=True)
+        part = coefficients[np.ix_(chosen, rows)]
+        support = np.flatnonzero(part.any(axis=0))
         if len(support):
-            chosen = np.ascontiguousarray(coefficients[np.ix_(pattern, support)])
-            sums.append(KernelSum(outputs[pattern], width, X[support], chosen))
+            sums.append(KernelSum(outputs[chosen], width, X[rows[support]], np.ascontiguousarray(part[:, support])))
     return sums
-
-
-def _rows_by_pattern(takes_part: NDArray[np.bool_]) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Group rows by the problems that they take part in: (problems, rows) of every group."""
-    if takes_part.all():
-        return [(np.arange(len(takes_part)), np.arange(takes_part.shape[1]))]
-    patterns, group = np.unique(np.packbits(takes_part, axis=0).T, axis=0, return_inverse=True)
-    group = group.ravel()
-    rows = (np.flatnonzero(group == number) for number in range(len(patterns)))
-    return [(np.flatnonzero(takes_part[:, members[0]]), members) for members in rows]

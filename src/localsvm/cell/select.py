@@ -33,15 +33,14 @@ def select(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> Choic
     return Choice(best // n_lams, best % n_lams)
 
 
-def select_one_width(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64], mass: NDArray[np.float64]) -> Choice:
-    """Choose one width for all problems, which count by their `mass`, and each problem's lam for it."""
-    lam = _best(risk, tie_breaker)
-    total, ties = (
-        np.tensordot(mass / mass.sum(), np.take_along_axis(values, lam[..., None], 2)[..., 0], 1)
-        for values in (risk, tie_breaker)
-    )
-    width = np.full(len(risk), _best(total, ties))
-    return Choice(width, lam[np.arange(len(risk)), width])
+def select_lams(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Choose the lam of least risk for every problem at one width; risks are (problem, lam)."""
+    return _best(risk, tie_breaker)
+
+
+def select_width(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> int:
+    """Choose the width of least risk for all problems together."""
+    return int(_best(risk, tie_breaker))
 
 
 def _best(risk: NDArray[np.float64], tie_breaker: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, validate
-from localsvm.cell.select import Choice, select, select_one_width
+from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.squares import path_solver
 from localsvm.cell.trained import (
     PHASES,
@@ -126,6 +126,15 @@ def median_distance(X: NDArray[np.float32]) -> float:
     return float(np.sqrt(np.median(positive.astype(np.float64)))) if len(positive) else 1.0
 
 
+@dataclass(frozen=True)
+class FoldMachines:
+    """The machines of all folds at one grid point per problem: coefficients (fold, column), values (column)."""
+
+    beta: NDArray[np.float32]
+    values: NDArray[np.float32]
+    width: NDArray[np.float64]
+
+
 class _CellTraining:
     """The state of one run of Algorithm 1; `run` reads like it."""
 
@@ -149,6 +158,10 @@ class _CellTraining:
         self.total_weight = by_fold.sum(axis=1)
         self.fold_weight = by_fold[:, : self.n_validated]
         self._make_grid()
+        self.constants = settings.reduction.constants(rows.y, rows.weight)
+        for problem in problems:
+            self.constants[problem.output] = problem.offset
+        self.bounds = settings.reduction.bounds(rows.y)
         shape = (len(problems), len(self.widths), self.lams.shape[1], self.n_validated)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
         self.gap = np.full(shape[1:], np.nan)
@@ -156,6 +169,9 @@ class _CellTraining:
         self.steps = np.zeros(shape[1:], dtype=np.int64)
         self.n_unconverged = 0
         self.refit_certificate = (np.nan, SKIPPED)
+        # Where all problems share their width: their lams at each width, and the risk of all together.
+        self.joint_lam = np.zeros((len(self.widths), len(problems)), dtype=np.intp)
+        self.joint_risk, self.joint_ties = np.full((2, len(self.widths)), np.inf)
         # Coefficients of one point per problem are kept: the best so far.
         self.best_beta = np.zeros((self.n_validated, len(self.columns.row)), dtype=np.float32)
         self.best_values = np.zeros(len(self.columns.row), dtype=np.float32)
@@ -304,6 +320,8 @@ class _CellTraining:
 
     def _remember_best(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
         begin = time.perf_counter()
+        if self.settings.reduction.one_width:
+            self._judge_width(w, beta, values)
         choice = self._choose()
         columns = np.flatnonzero((choice.width == w)[self.columns.problem])
         lam = choice.lam[self.columns.problem[columns]]
@@ -311,11 +329,23 @@ class _CellTraining:
         self.best_values[columns] = values[lam, columns]
         self.seconds["selection"] += time.perf_counter() - begin
 
+    def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+        """Give each problem its best lam at this width, and see how all of them together judge samples left out."""
+        risk, loss = self._combined(self.risk[:, w]), self._combined(self.loss[:, w])
+        self.joint_lam[w] = lam = select_lams(risk, loss)
+        of_problem = np.arange(len(lam))
+        self.joint_ties[w] = self.total_weight @ risk[of_problem, lam]
+        if np.isfinite(self.joint_ties[w]):
+            of_column = lam[self.columns.problem], np.arange(len(self.columns.row))
+            width = np.full(len(lam), self.widths[w])
+            machines = FoldMachines(beta[:, *of_column], values[of_column], width)
+            self.joint_risk[w], _ = self._judge(self._out_of_fold(machines))
+
     def _choose(self) -> Choice:
-        risk, loss = self._combined(self.risk), self._combined(self.loss)
         if self.settings.reduction.one_width:
-            return select_one_width(risk, loss, self.total_weight)
-        return select(risk, loss)
+            w = select_width(self.joint_risk, self.joint_ties)
+            return Choice(np.full(len(self.joint_lam[w]), w), self.joint_lam[w])
+        return select(self._combined(self.risk), self._combined(self.loss))
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
         begin = time.perf_counter()
@@ -346,42 +376,38 @@ class _CellTraining:
         return beta
 
     def _functions(self, beta: NDArray[np.float32], width: NDArray[np.float64]) -> CellFunctions:
-        reduction, rows = self.settings.reduction, self.rows
-        constants = reduction.constants(rows.y, rows.weight)
-        for problem in self.columns.problems:
-            constants[problem.output] = problem.offset
-        sums = kernel_sums(self.columns, beta, width, rows.X)
-        return CellFunctions(self.settings.kernel, constants, reduction.bounds(rows.y), sums)
+        sums = kernel_sums(self.columns, beta, width, self.rows.X)
+        return CellFunctions(self.settings.kernel, self.constants, self.bounds, sums)
 
-    def _out_of_fold(self, functions: CellFunctions, width: NDArray[np.float64]) -> OutOfFold:
+    def _out_of_fold(self, machines: FoldMachines) -> OutOfFold:
         """Score every sample left out by the machines that did not see it."""
         scores = np.full((len(self.rows.y), self.settings.reduction.n_scores), np.nan, dtype=np.float32)
-        if self.rows.n_folds == 1:
-            return OutOfFold(scores, self.rows.y, self.rows.weight)
-        on_all_rows = all(problem.rows is None for problem in self.columns.problems)
-        values = self._kept_values(functions) if on_all_rows else self._fold_values(functions, width)
-        n_left_out = self.rows.ends[self.n_validated - 1]
-        scores[:n_left_out] = self.settings.reduction.scores(values[:n_left_out])
+        if self.rows.n_folds > 1:
+            on_all_rows = all(problem.rows is None for problem in self.columns.problems)
+            values = self._kept_values(machines) if on_all_rows else self._fold_values(machines)
+            n_left_out = self.rows.ends[self.n_validated - 1]
+            scores[:n_left_out] = self.settings.reduction.scores(values[:n_left_out])
         return OutOfFold(scores, self.rows.y, self.rows.weight)
 
-    def _kept_values(self, functions: CellFunctions) -> NDArray[np.float64]:
-        values = np.tile(functions.constants, (len(self.rows.y), 1))
+    def _kept_values(self, machines: FoldMachines) -> NDArray[np.float64]:
+        values = np.tile(self.constants, (len(self.rows.y), 1))
         for number, problem in enumerate(self.columns.problems):
-            values[:, problem.output] += problem.scale * self.best_values[self.columns.of_problem(number)]
-        return np.clip(values, *functions.bounds.T)
+            values[:, problem.output] += problem.scale * machines.values[self.columns.of_problem(number)]
+        return np.clip(values, *self.bounds.T)
 
-    def _fold_values(self, functions: CellFunctions, width: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _fold_values(self, machines: FoldMachines) -> NDArray[np.float64]:
         """Evaluate the machines of each fold: a sample is not in all problems, but all of them judge it."""
-        values = []
-        for fold in range(self.n_validated):
-            sums = kernel_sums(self.columns, self.best_beta[fold], width, self.rows.X)
-            values.append(replace(functions, sums=sums).values(self.rows.X[self.rows.fold(fold)]))
-        return np.concatenate(values)
+        return np.concatenate(
+            [
+                self._functions(beta, machines.width).values(self.rows.X[self.rows.fold(fold)])
+                for fold, beta in enumerate(machines.beta)
+            ]
+        )
 
     def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
         width = self.widths[choice.width]
         functions = self._functions(beta, width)
-        out_of_fold = self._out_of_fold(functions, width)
+        out_of_fold = self._out_of_fold(FoldMachines(self.best_beta, self.best_values, width))
         risk, error = self._judge(out_of_fold)
         units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
         risks = np.tensordot(units / self.total_weight.sum(), self._combined(self.risk), 1)

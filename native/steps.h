@@ -78,11 +78,11 @@ class StepLoop {
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {
-    int32_t keys[kMaxLanes] = {};
+    int32_t key = 0;
     for (const Range& sweep : sweeps_)
-      ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_, keys);
+      key = std::max(key, ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_));
     still();
-    return *std::max_element(keys, keys + kMaxLanes);
+    return key;
   }
 
   // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate

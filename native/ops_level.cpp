@@ -115,6 +115,8 @@ int32_t update_and_scan(float* r, const float* l, const float* u, const float* r
   vi best0 = splat(0), best1 = splat(0);
   vi id0 = lanes() + range.begin, id1 = id0 + W;
   for (int i = range.begin; i < range.end; i += 2 * W) {
+    __builtin_prefetch(row_i + i + kAhead);
+    __builtin_prefetch(row_j + i + kAhead);
     // The last vector of a range may stand alone when a vector is kPad wide.
     const bool second = W < kPad || i + W < range.end;
     const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);

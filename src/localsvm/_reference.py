@@ -409,8 +409,8 @@ def farthest_first(
     """Cut rows, each of which stands for a count of them, into cells of bounded size, or of bounded radius.
 
     Split the worst cell by its farthest row until there is none to split; by size, then delete the centres of tiny
-    cells that are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the middle,
-    and if that was poor, too, the nearest other row becomes a centre.
+    cells that are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the
+    middle, and if that was poor, too, the nearest other row becomes a centre.
     """
     rows = np.asarray(X, dtype=np.float32)
     by_radius = largest_radius < np.inf

@@ -186,9 +186,7 @@ class _TreeBuilder:
         share = len(sampled) / len(members)
         limit = max(share * max(_CHILD_ROWS, 0.9 * self.limit.size), _FEWEST_SAMPLED)
         # Children are split again, so the fewer there are the better: any of them is dissolved that can be.
-        chosen, _, _ = _native.farthest_first(
-            X, counts.astype(np.float64), limit, tiny_size=np.inf, token=self.token
-        )
+        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, tiny_size=np.inf, token=self.token)
         centers = X[chosen]
         labels, distances = self._nearest(members, centers)
         if len(centers) == 1 and distances.max() > 0:

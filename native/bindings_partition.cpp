@@ -39,12 +39,13 @@ nb::tuple nearest(Matrix X, Matrix centres, const CancelToken* token) {
 }
 
 nb::tuple split(Matrix X, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts,
-                double largest_size, double largest_radius, const CancelToken* token) {
+                double largest_size, double largest_radius, double tiny_size, const CancelToken* token) {
   const size_t n = X.shape(0);
   require(n >= 1 && n <= std::numeric_limits<int32_t>::max(), "a splitting needs between 1 and 2**31 rows");
   require(counts.shape(0) == n, "one count per row");
   SplitRule rule;
   rule.largest_size = largest_size;
+  rule.tiny_size = tiny_size;
   rule.by_radius = largest_radius < std::numeric_limits<double>::infinity();
   rule.largest_squared_radius = static_cast<float>(largest_radius * largest_radius);
   Splitting splitting;
@@ -65,7 +66,8 @@ void bind_partition(nb::module_& m) {
   m.def("content_hash", &hashes<double>, "X"_a, "seed"_a);
   m.def("nearest_centres", &nearest, "X"_a, "centres"_a, "token"_a.none() = nb::none());
   m.def("farthest_first", &split, "X"_a, "counts"_a, "largest_size"_a,
-        "largest_radius"_a = std::numeric_limits<double>::infinity(), "token"_a.none() = nb::none());
+        "largest_radius"_a = std::numeric_limits<double>::infinity(), "tiny_size"_a = 0.0,
+        "token"_a.none() = nb::none());
 }
 
 }  // namespace localsvm

@@ -11,7 +11,7 @@
 namespace localsvm {
 
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
-constexpr int kMaxLanes = 16;       // of the widest level
+constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 16;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
 constexpr int kCandidates = 32;     // room for both, whole vectors
@@ -68,10 +68,10 @@ struct Ops {
   // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.
   double (*dot)(const float* a, const float* b, Range range);
 
-  // r -= di K_i + dj K_j on the range; keys[lane] = max over the lane of (|clip(r, l, u)| with its low `index_bits`
-  // bits replaced by the index).  Non-negative floats order as integers, so a larger key is a larger possible step.
-  void (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
-                          float dj, Range range, int index_bits, int32_t* keys);
+  // r -= di K_i + dj K_j on the range; returns the largest key, |clip(r, l, u)| with its low `index_bits` bits replaced by
+  // the index.  Non-negative floats order as integers, so a larger key is a larger possible step.
+  int32_t (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
+                             float dj, Range range, int index_bits);
 
   // sum over the range of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).

@@ -108,13 +108,15 @@ double dot(const float* a, const float* b, Range range) {
   return total;
 }
 
-void update_and_scan(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di_,
-                     float dj_, Range range, int index_bits, int32_t* keys) {
+int32_t update_and_scan(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di_,
+                        float dj_, Range range, int index_bits) {
   const vf di = splat(di_), dj = splat(dj_);
   const vi keep = splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu));
   vi best0 = splat(0), best1 = splat(0);
   vi id0 = lanes() + range.begin, id1 = id0 + W;
   for (int i = range.begin; i < range.end; i += 2 * W) {
+    __builtin_prefetch(row_i + i + kAhead);
+    __builtin_prefetch(row_j + i + kAhead);
     // The last vector of a range may stand alone when a vector is kPad wide.
     const bool second = W < kPad || i + W < range.end;
     const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);
@@ -128,9 +130,7 @@ void update_and_scan(float* r, const float* l, const float* u, const float* row_
     id0 += 2 * W;
     id1 += 2 * W;
   }
-  best0 = vmax(best0, best1);
-  for (int lane = 0; lane < W; ++lane)
-    if (best0[lane] > keys[lane]) keys[lane] = best0[lane];
+  return max_lane(vmax(best0, best1));
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,

@@ -82,7 +82,7 @@ class Traversal {
     }
   }
 
-  // Deletes centres, smallest cells first, while no cell that takes over rows becomes too large.
+  // Deletes centres of tiny cells, smallest first, while no cell that takes over rows becomes too large.
   void merge(const std::atomic<bool>* cancelled) {
     std::vector<int> order(centres_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -90,7 +90,7 @@ class Traversal {
       changed = false;
       std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return cells_[a].size < cells_[b].size; });
       for (const int cell : order)
-        if (!members_[cell].empty() && !is_set(cancelled) && dissolve(cell)) changed = true;
+        if (is_tiny(cell) && !is_set(cancelled) && dissolve(cell)) changed = true;
     }
   }
 
@@ -147,6 +147,8 @@ class Traversal {
     });
     return *chosen;
   }
+
+  bool is_tiny(int cell) const { return !members_[cell].empty() && cells_[cell].size < rule_.tiny_size; }
 
   // Gives the rows of a cell to the nearest of the other centres, unless that makes one too large.
   bool dissolve(int cell) {

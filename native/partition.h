@@ -19,9 +19,10 @@ struct Splitting {
   std::vector<float> distances;   // n: squared distance to the centre
 };
 
-// When a cell is split further.
+// When a cell is split further, and when it is given up again.
 struct SplitRule {
   double largest_size = 0;            // sum of the counts of its rows
+  double tiny_size = 0;               // below that a cell is dissolved where it can be
   float largest_squared_radius = 0;   // used if by_radius
   bool by_radius = false;
 };
@@ -32,7 +33,8 @@ struct SplitRule {
 //         and every row goes to its nearest centre.  A far-off row may take nearly nothing with it; the next
 //         centre of that cell is then a row at the median distance, then the nearest other row, whose bisector
 //         passes through the middle of the cell: so outliers cost a few centres, not one each.
-//         By size, centres are then deleted, smallest cells first, as long as no cell that takes over rows becomes too large.
+//         By size, centres of tiny cells are then deleted, smallest first, as long as no cell that takes over rows
+//         becomes too large.
 Splitting farthest_first(const float* X, int n, int n_features, const double* counts, const SplitRule& rule,
                          const std::atomic<bool>* cancelled);
 

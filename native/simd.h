@@ -90,6 +90,14 @@ static inline vf vsqrt(vf a) {
 }
 #endif
 
+static inline int32_t max_lane(vi v) {
+  int32_t lane[W];
+  store(lane, v);
+  int32_t largest = lane[0];
+  for (int i = 1; i < W; ++i) largest = lane[i] > largest ? lane[i] : largest;
+  return largest;
+}
+
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 

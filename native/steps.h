@@ -78,11 +78,11 @@ class StepLoop {
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {
-    int32_t keys[kMaxLanes] = {};
+    int32_t key = 0;
     for (const Range& sweep : sweeps_)
-      ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_, keys);
+      key = std::max(key, ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_));
     still();
-    return *std::max_element(keys, keys + kMaxLanes);
+    return key;
   }
 
   // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate
@@ -119,6 +119,7 @@ class StepLoop {
     const int32_t index_mask = (1 << index_bits_) - 1;
     if (key <= index_mask) return false;
     const int i = key & index_mask;
+    ask_for(i);
     int candidates[kNeighbours + kRecent];
     alignas(64) float k[kCandidates], rj[kCandidates], lj[kCandidates], uj[kCandidates];
     const size_t near = static_cast<size_t>(i) * kNeighbours;
@@ -145,7 +146,15 @@ class StepLoop {
     if (!(gain > 0)) return false;
     pending_.i = i;
     pending_.j = pending_.dj == 0 ? i : candidates[chosen];
+    ask_for(pending_.j);
     return true;
+  }
+
+  // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.
+  void ask_for(int i) const {
+    if (!kernel_.K) return;
+    for (const Range& sweep : sweeps_)
+      for (int c = 0; c < kAhead; c += kPad) __builtin_prefetch(kernel_.row(i) + sweep.begin + c);
   }
 
   // Rows i and j of the step to come take the place of those moved longest ago.

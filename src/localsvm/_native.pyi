@@ -132,5 +132,6 @@ def farthest_first(
     counts: NDArray[np.float64],
     largest_size: float,
     largest_radius: float = ...,
+    tiny_size: float = ...,
     token: CancelToken | None = None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float32]]: ...

@@ -466,13 +466,13 @@ class ReferenceCells:
 
 
 def farthest_first(
-    X: ArrayLike, counts: FloatArray, largest_size: float, largest_radius: float = np.inf
+    X: ArrayLike, counts: FloatArray, largest_size: float, largest_radius: float = np.inf, tiny_size: float = 0
 ) -> ReferenceCells:
     """Cut rows, each of which stands for a count of them, into cells of bounded size, or of bounded radius.
 
-    Split the worst cell by its farthest row until there is none to split; by size, then delete the centres that
-    are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the middle,
-    and if that was poor, too, the nearest other row becomes a centre.
+    Split the worst cell by its farthest row until there is none to split; by size, then delete the centres of tiny
+    cells that are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the
+    middle, and if that was poor, too, the nearest other row becomes a centre.
     """
     rows = np.asarray(X, dtype=np.float32)
     by_radius = largest_radius < np.inf
@@ -497,12 +497,14 @@ def farthest_first(
         poor_splits[worst] = min(poor_splits[worst] + 1, 2) if is_poor else 0
         poor_splits.append(0)
     if not by_radius:
-        centres = _needed_centres(rows, counts, largest_size, centres)
+        centres = _needed_centres(rows, counts, largest_size, tiny_size, centres)
     return ReferenceCells(centres, *nearest_centre(rows, rows[centres]))
 
 
-def _needed_centres(X: NDArray[np.float32], counts: FloatArray, largest_size: float, centres: list[int]) -> list[int]:
-    """Delete centres, those of the smallest cells first, as long as no cell that takes over rows gets too large."""
+def _needed_centres(
+    X: NDArray[np.float32], counts: FloatArray, largest_size: float, tiny_size: float, centres: list[int]
+) -> list[int]:
+    """Delete centres of tiny cells, the smallest first, as long as no cell that takes over rows gets too large."""
 
     def sizes_without(gone: set[int]) -> tuple[NDArray[np.float64], bool]:
         left = [j for j in range(len(centres)) if j not in gone]
@@ -518,7 +520,7 @@ def _needed_centres(X: NDArray[np.float32], counts: FloatArray, largest_size: fl
         changed = False
         order.sort(key=lambda j: float(sizes[j]))
         for cell in order:
-            if cell in gone or len(gone) == len(centres) - 1:
+            if cell in gone or sizes[cell] >= tiny_size or len(gone) == len(centres) - 1:
                 continue
             after, in_reach = sizes_without(gone | {cell})
             if in_reach and not ((after > sizes) & (after > largest_size)).any():

@@ -43,8 +43,8 @@ def same_bits(found, expected):
         np.testing.assert_array_equal(a, b)
 
 
-def split_by_reference(X, counts, size, radius=np.inf):
-    cells = reference.farthest_first(X, counts, size, radius)
+def split_by_reference(X, counts, size, radius=np.inf, tiny=0.0):
+    cells = reference.farthest_first(X, counts, size, radius, tiny)
     return cells.centres, cells.labels, cells.squared
 
 
@@ -122,12 +122,14 @@ def test_centres_of_another_number_of_features_are_refused():
 
 
 @every_level
-@given(data=rows(), size=st.integers(1, 60))
+@given(data=rows(), size=st.integers(1, 60), tiny_share=st.sampled_from([0, 0.125, 0.5, np.inf]))
 @settings(deadline=None, max_examples=60)
-def test_cells_of_bounded_size_are_those_of_the_reference(level, data, size):
+def test_cells_of_bounded_size_are_those_of_the_reference(level, data, size, tiny_share):
     _native.set_simd_level(level)
     X, counts = data
-    same_bits(_native.farthest_first(X, counts, size), split_by_reference(X, counts, size))
+    tiny = tiny_share * size
+    found = _native.farthest_first(X, counts, size, tiny_size=tiny)
+    same_bits(found, split_by_reference(X, counts, size, tiny=tiny))
 
 
 @every_level
@@ -145,7 +147,7 @@ def test_every_level_finds_the_same_cells_of_many_rows(kind):
     found = []
     for level in LEVELS:
         _native.set_simd_level(level)
-        found.append(_native.farthest_first(X, np.ones(len(X)), 100))
+        found.append(_native.farthest_first(X, np.ones(len(X)), 100, tiny_size=50))
     for other in found[1:]:
         same_bits(other, found[0])
 
@@ -155,7 +157,7 @@ def test_outliers_cost_a_few_centres_and_not_one_each():
     far = rng.normal(size=(200, 2))
     outliers = far / np.linalg.norm(far, axis=1)[:, None] * rng.uniform(50, 100, size=(200, 1))
     X = np.concatenate([rng.normal(size=(2000, 2)), outliers]).astype(np.float32)
-    centres, labels, _ = _native.farthest_first(X, np.ones(len(X)), 100)
+    centres, labels, _ = _native.farthest_first(X, np.ones(len(X)), 100, tiny_size=12.5)
     # 22 cells hold all rows; three times as many are few.
     assert len(centres) < 66
     assert np.bincount(labels).max() <= 100

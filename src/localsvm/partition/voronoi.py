@@ -24,6 +24,7 @@ from localsvm.partition.base import Members, ThreadMap, for_each
 LARGEST_TRAVERSAL = 50_000
 """Rows of a farthest-first traversal (App.)."""
 
+_TINY_SHARE = 1 / 8  # of the largest size: cells below are dissolved; more dissolving makes cells large and slow
 _CHILD_ROWS = 40_000  # what a subsample aims at: room for its error below LARGEST_TRAVERSAL
 _FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer say little about its size
 
@@ -173,7 +174,7 @@ class _TreeBuilder:
         )
         X = self.rows.take(members[first])
         centers, labels, distances = _native.farthest_first(
-            X, counts.astype(np.float64), self.limit.size, self.limit.radius, self.token
+            X, counts.astype(np.float64), self.limit.size, self.limit.radius, _TINY_SHARE * self.limit.size, self.token
         )
         return self._sort_range(begin, end, X[centers], labels[inverse], distances[inverse])
 
@@ -184,7 +185,8 @@ class _TreeBuilder:
         X = self.rows.take(sampled[first])
         share = len(sampled) / len(members)
         limit = max(share * max(_CHILD_ROWS, 0.9 * self.limit.size), _FEWEST_SAMPLED)
-        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, token=self.token)
+        # Children are split again, so the fewer there are the better: any of them is dissolved that can be.
+        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, tiny_size=np.inf, token=self.token)
         centers = X[chosen]
         labels, distances = self._nearest(members, centers)
         if len(centers) == 1 and distances.max() > 0:

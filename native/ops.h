@@ -11,6 +11,7 @@
 namespace localsvm {
 
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
+constexpr int kMaxLanes = 16;       // of the widest level
 constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 16;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too

@@ -7,7 +7,9 @@ import pytest
 from cells import coefficients, same_cells
 
 from localsvm import Grid, InvalidParameter, LocalSVC
-from localsvm.cell.train import CellSettings, CellTask, cell_radius, train_cell
+from localsvm.cell.extent import cell_radius
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.train import train_cell
 from localsvm.data import toy_bayes_error, toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.partition import VoronoiPartition, voronoi_partition

@@ -7,7 +7,7 @@ import pytest
 
 import localsvm.pilot
 from localsvm import Grid, LocalSVC
-from localsvm.cell.train import CellSettings
+from localsvm.cell.settings import CellSettings
 from localsvm.data.content import distinct_rows
 from localsvm.data.scaling import METHODS
 from localsvm.pilot import Sample, choose_scaling, simplest_of_best

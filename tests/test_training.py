@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 import localsvm.training
 from localsvm import Grid, InvalidData, LocalSVC
+from localsvm.cell.extent import cell_radius
 from localsvm.cell.memory import cell_bytes
-from localsvm.cell.train import CellSettings, CellTask, cell_radius, train_cell
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.train import train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.fit import FitSettings, available_threads, fit_model

@@ -18,7 +18,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.train import PHASES, CellSettings, CellTask, cell_radius
+from localsvm.cell.extent import cell_radius
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.trained import PHASES
 from localsvm.data.content import Rows, canonical_rows, distinct_rows
 from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends

@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.cell import CancelToken
+from localsvm.cell.extent import cell_radius
 from localsvm.cell.grid import Grid
-from localsvm.cell.memory import cell_bytes
-from localsvm.cell.train import CancelToken, CellSettings, CellTask, cell_radius, train_cell
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.train import train_cell
 from localsvm.data.content import canonical_rows
 from localsvm.data.scaling import METHODS, fit_scaling
 from localsvm.partition.base import ThreadMap
@@ -119,15 +121,7 @@ def _pilot_risks(
     X = fit_scaling(method, sample.X, sample.weight, sample.n_scaled).apply(sample.X)
     if max_bytes is not None:
         # Too little memory is the fit's to refuse, not the pilot's.
-        columns = size * settings.reduction.columns_per_row
-        smallest = cell_bytes(
-            size,
-            X.shape[1],
-            n_lams=settings.grid.n_lams,
-            n_folds=2,
-            n_columns=columns,
-            has_parts=settings.reduction.has_parts,
-        ).smallest
+        smallest = settings.bytes_needed(size, X.shape[1]).smallest
         max_bytes = max(max_bytes // len(METHODS), smallest)
 
     def risk(centre: NDArray[np.float32]) -> float:

@@ -16,8 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.memory import CellBytes, cell_bytes
-from localsvm.cell.train import CancelToken, CellSettings, CellTask, TrainedCell, train_cell
+from localsvm.cell import CancelToken
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.train import train_cell
+from localsvm.cell.trained import TrainedCell
 from localsvm.errors import InvalidData
 from localsvm.memory import available_memory
 
@@ -58,7 +60,7 @@ def plan_memory(
     kept = _KEPT_BYTES if 4 * largest**2 >= _LARGE_BLOCK else 0
     room = limit.n_bytes - model - kept
     for cells_at_once in range(min(n_threads, len(sizes)), 0, -1):
-        needed = _cell_bytes(largest, n_features, settings, n_threads if cells_at_once < n_threads else 1)
+        needed = settings.bytes_needed(largest, n_features, n_threads if cells_at_once < n_threads else 1)
         left = room // cells_at_once - task
         if needed.kernel <= left or (cells_at_once == 1 and needed.smallest <= left):
             return MemoryPlan(n_threads, cells_at_once, left)
@@ -91,22 +93,6 @@ class MemoryLimit:
                 f"{what} needs {_amount(n_bytes)}, but {self.owner} {_amount(self.n_bytes)}. Train on a sample of the "
                 "rows, or reduce the features."
             )
-
-
-def _cell_bytes(n_samples: int, n_features: int, settings: CellSettings, n_threads: int) -> CellBytes:
-    grid = settings.grid
-    n_lams = grid.n_lams if grid.lams is None else len(grid.lams)
-    # What train_cell counts by.
-    n_samples *= settings.reduction.copies
-    return cell_bytes(
-        n_samples,
-        n_features,
-        n_lams=n_lams,
-        n_folds=settings.folds_made,
-        n_threads=n_threads,
-        n_columns=n_samples * settings.reduction.columns_per_row,
-        has_parts=settings.reduction.has_parts,
-    )
 
 
 def _amount(n_bytes: float) -> str:

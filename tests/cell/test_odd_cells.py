@@ -11,8 +11,8 @@ from cells import (
 
 from localsvm import _reference as reference
 from localsvm.cell import CellSettings, Grid, train_cell
+from localsvm.cell.extent import median_distance
 from localsvm.cell.select import EQUAL_RISK
-from localsvm.cell.train import median_distance
 from localsvm.data import toy_mixture
 
 DEFAULTS = {

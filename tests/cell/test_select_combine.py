@@ -10,7 +10,7 @@ from localsvm import _reference as reference
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.folds import FoldedRows
-from localsvm.cell.select import EQUAL_RISK, select, select_one_width
+from localsvm.cell.select import EQUAL_RISK, select, select_lams, select_width
 from localsvm.cell.trained import CellFunctions
 from localsvm.losses import Hinge
 from localsvm.reduction import Problem
@@ -68,14 +68,9 @@ def test_rounding_does_not_make_a_difference_of_equal_risks():
     assert selected(risk[:, ::-1], [[1.0, 2.0]]) == (0, 0)
 
 
-def one_width(risk, loss):
-    return select_one_width(risk, loss, np.arange(1.0, len(risk) + 1))
-
-
-@pytest.mark.parametrize("choose", [select, one_width])
 @given(data=st.data(), shape=grid_shapes)
 @settings(deadline=None)
-def test_the_best_of_some_widths_stays_the_best_until_it_is_beaten(choose, data, shape):
+def test_the_best_of_some_widths_stays_the_best_until_it_is_beaten(data, shape):
     # Coefficients are kept of the best width so far only, so a later choice must not go back.
     close = st.floats(0.1, 0.1 + 5 * EQUAL_RISK)
     risk = data.draw(hnp.arrays(np.float64, shape, elements=close))
@@ -83,9 +78,9 @@ def test_the_best_of_some_widths_stays_the_best_until_it_is_beaten(choose, data,
     remembered = np.full(shape[0], -1)
     for w in range(shape[1]):
         solved = np.arange(shape[1])[:, None] <= w
-        choice = choose(np.where(solved, risk, np.inf), np.where(solved, loss, np.inf))
+        choice = select(np.where(solved, risk, np.inf), np.where(solved, loss, np.inf))
         remembered = np.where(choice.width == w, w, remembered)
-    np.testing.assert_array_equal(remembered, choose(risk, loss).width)
+    np.testing.assert_array_equal(remembered, select(risk, loss).width)
 
 
 @pytest.mark.parametrize("n", [3, 7, 60, 128, 1600, 4096])
@@ -101,40 +96,18 @@ def test_grid_points_that_were_skipped_are_never_chosen():
     risk = np.array([[np.inf, 0.4], [np.inf, np.inf]])
     loss = np.where(np.isfinite(risk), 1.0, np.inf)
     assert selected(risk, loss) == (0, 1)
-    together = select_one_width(np.stack([risk, risk]), np.stack([loss, loss]), np.ones(2))
-    assert together.width.tolist() == [0, 0]
-    assert together.lam.tolist() == [1, 1]
+    assert select_lams(risk[:1], loss[:1]).tolist() == [1]
+    assert select_width(np.array([np.inf, 0.4, np.inf]), np.array([np.inf, 1.0, np.inf])) == 1
 
 
 @given(data=st.data(), shape=grid_shapes)
 @settings(deadline=None)
-def test_one_width_for_all_is_that_of_least_total_risk_and_each_problem_has_its_own_lam(data, shape):
+def test_lams_and_widths_are_chosen_as_points_of_a_grid_are(data, shape):
     few = st.sampled_from([0.0, 0.25, 0.5])
-    risk, loss = (data.draw(hnp.arrays(np.float64, shape, elements=few)) for _ in range(2))
-    mass = data.draw(hnp.arrays(np.float64, shape[0], elements=st.sampled_from([1.0, 2.0, 7.0])))
-    choice = select_one_width(risk, loss, mass)
-    assert len(set(choice.width.tolist())) == 1
-    # The other way round: the lams of every width first, then the widths as a grid of one lam.
-    lams = np.array(
-        [
-            [reference.select(r[None], t[None])[1] for r, t in zip(*pair, strict=True)]
-            for pair in zip(risk, loss, strict=True)
-        ]
-    )
-    total, ties = (
-        mass / mass.sum() @ np.take_along_axis(values, lams[..., None], 2)[..., 0] for values in (risk, loss)
-    )
-    assert total[choice.width[0]] <= total.min() + EQUAL_RISK
-    tied = total <= total.min() + EQUAL_RISK / 4
-    assert ties[choice.width[0]] <= ties[tied].min() + 1e-12
-    np.testing.assert_array_equal(choice.lam, lams[np.arange(shape[0]), choice.width])
-
-
-def test_a_heavy_problem_has_more_say_in_the_width_than_a_light_one():
-    risk = np.array([[[0.1], [0.2]], [[0.2], [0.1]]])
-    for mass, width in (([3.0, 1.0], 0), ([1.0, 3.0], 1)):
-        choice = select_one_width(risk, np.ones_like(risk), np.array(mass))
-        assert choice.width.tolist() == [width, width]
+    risk, loss = (data.draw(hnp.arrays(np.float64, shape[:2], elements=few)) for _ in range(2))
+    expected = [reference.select(r[None], t[None])[1] for r, t in zip(risk, loss, strict=True)]
+    assert select_lams(risk, loss).tolist() == expected
+    assert select_width(risk[0], loss[0]) == expected[0]
 
 
 # ------------------------------------------------------------------------------------------ shares

@@ -21,9 +21,8 @@ from localsvm import _reference as reference
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
 from localsvm.cell.folds import make_folds
-from localsvm.cell.path import STATUS
+from localsvm.cell.path import STATUS, Cancelled
 from localsvm.cell.select import EQUAL_RISK
-from localsvm.cell.train import Cancelled
 from localsvm.data import toy_mixture
 from localsvm.losses import Hinge
 from localsvm.reduction import Binary

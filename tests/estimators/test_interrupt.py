@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from localsvm import LocalSVC
-from localsvm.cell.train import CellSettings
+from localsvm.cell.settings import CellSettings
 from localsvm.fit import FitSettings, fit_model
 
 # Each takes half a minute and more: large cells; a great many small ones; one traversal that splits off cell after

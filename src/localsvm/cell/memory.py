@@ -15,6 +15,7 @@ _NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
 _BLOCK = 32  # rows a thread makes at a time
 _MOST_PINNED = 10  # rows a solver has in use at once
 _JUDGED = 7 * 8  # bytes per value: the clipped one, its risk and loss in double, and what comes up on the way to sums
+_KRYLOV_SPACES, _KRYLOV_VECTORS = 24, 200  # at once, of targets and folds; seldom more vectors in one
 _HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
 
 
@@ -58,6 +59,7 @@ def cell_bytes(
     n_threads: int = 1,
     n_columns: int | None = None,
     has_parts: bool = False,
+    has_squares: bool = False,
 ) -> CellBytes:
     """Return the bytes that `train_cell` takes beyond the task that it is given.
 
@@ -73,6 +75,8 @@ def cell_bytes(
         Samples of all problems together; by default there is one problem, on all samples.
     has_parts : bool
         Whether there are problems on some of the samples only.
+    has_squares : bool
+        Whether problems are of least squares or expectiles, which are solved in Krylov spaces.
 
     Examples
     --------
@@ -99,8 +103,9 @@ def cell_bytes(
     problems = columns * (16 + 8 * n_folds) + 64 * _PAD
     # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
     parts = columns * _NEIGHBOURS * 12 + n_threads * n * row if has_parts else 0
+    krylov = 4 * n * _KRYLOV_VECTORS * min(_KRYLOV_SPACES, n_folds * (columns // n)) if has_squares else 0
     pages = _HUGE_PAGE * (4 + 2 * n_threads) if n * row >= _HUGE_PAGE else 0
-    around = in_fold_order + coefficients + validation + solvers + problems + parts + pages
+    around = in_fold_order + coefficients + validation + solvers + problems + parts + krylov + pages
     native = samples + neighbours
     return CellBytes(
         full=around + native + 2 * n * row,

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell, nearest_centres
+from localsvm._native import CancelToken, Cell
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import combine, fold_shares, kernel_sums
+from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
-from localsvm.cell.grid import Grid
-from localsvm.cell.memory import cell_bytes
-from localsvm.cell.path import SKIPPED, Cancelled, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, PathPlan, PathSolver, WidthPaths, validate
 from localsvm.cell.select import Choice, select, select_lams, select_width
+from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
 from localsvm.cell.trained import (
     PHASES,
@@ -30,45 +30,7 @@ from localsvm.cell.trained import (
     TrainedCell,
     count_unconverged,
 )
-from localsvm.data.content import Rows
-from localsvm.data.rows import mean_ball
-from localsvm.reduction import Binary, Problem, Reduction
-
-_FOLDS_OF_A_SINGLE_SPLIT = 5
-
-
-@dataclass(frozen=True)
-class CellTask:
-    """The samples of one cell, and its place in space."""
-
-    rows: Rows
-    radius: float
-    number: int = 0
-    fallback: NDArray[np.float64] | None = None
-    """What the functions are if there are no samples."""
-
-
-@dataclass(frozen=True)
-class CellSettings:
-    """How to train a cell; the same for all cells of a fit."""
-
-    reduction: Reduction = field(default_factory=Binary)
-    kernel: str = "gauss"
-    grid: Grid = field(default_factory=Grid)
-    n_folds: int = 5
-    """Folds that validate; 1 is a single split into training and validation samples."""
-    refit: str = "combine"
-    search: str = "full"
-
-    @property
-    def own_grid(self) -> Grid:
-        """The grid for the kernel and the loss."""
-        return self.grid.with_kernel(self.kernel).with_reach(self.reduction.loss.lam_reach)
-
-    @property
-    def folds_made(self) -> int:
-        """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
-        return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT
+from localsvm.reduction import Problem
 
 
 def train_cell(
@@ -110,20 +72,6 @@ def train_cell(
     if not problems:
         return _constant_cell(task, settings)
     return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
-
-
-def cell_radius(rows: Rows) -> float:
-    """Return the largest distance of a sample from the mean of the distinct samples."""
-    _, radius = mean_ball(rows.X)
-    return radius if radius > 0 else 1.0
-
-
-def median_distance(X: NDArray[np.float32]) -> float:
-    """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
-    some = X[:: max(1, len(X) // 32)][:32]
-    squared = np.concatenate([nearest_centres(X, row[None, :])[1] for row in some])
-    positive = squared[squared > 0]
-    return float(np.sqrt(np.median(positive.astype(np.float64)))) if len(positive) else 1.0
 
 
 @dataclass(frozen=True)
@@ -208,15 +156,9 @@ class _CellTraining:
     def _native_cell(self) -> Cell:
         rows = self.rows
         begin = time.perf_counter()
-        n_samples, n_features = rows.X.shape
-        needed = cell_bytes(
-            n_samples,
-            n_features,
-            n_lams=self.lams.shape[1],
-            n_folds=rows.n_folds,
-            n_threads=self.n_threads,
-            n_columns=len(self.columns.row),
-            has_parts=self.settings.reduction.has_parts,
+        n_features = rows.X.shape[1]
+        needed = self.settings.bytes_needed(
+            len(self.task.rows.y), n_features, self.n_threads, n_columns=len(self.columns.row)
         )
         max_bytes = needed.native(self.max_bytes)
         cell = Cell(rows.X, list(rows.ends), self.settings.kernel, self.token, max_bytes, self.n_threads)
@@ -467,16 +409,3 @@ def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
         out_of_fold=OutOfFold(scores, rows.y, rows.weight),
         seconds=dict.fromkeys(PHASES, 0.0),
     )
-
-
-__all__ = [
-    "PHASES",
-    "CancelToken",
-    "Cancelled",
-    "CellSettings",
-    "CellTask",
-    "Certificates",
-    "TrainedCell",
-    "cell_radius",
-    "train_cell",
-]

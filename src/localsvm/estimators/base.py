@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from localsvm.cell.grid import Grid
-from localsvm.cell.train import CellSettings
+from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.frames import has_categories, is_frame, read_frame

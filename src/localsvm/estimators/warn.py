@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from localsvm.cell.grid import Grid
-from localsvm.cell.train import CellSettings, TrainedCell
+from localsvm.cell.settings import CellSettings
+from localsvm.cell.trained import TrainedCell
 from localsvm.errors import GridEdgeWarning, PrecisionWarning
 
 _FACTOR = 5  # by which an advised range is wider than the one that was too narrow

@@ -1,0 +1,70 @@
+"""What a cell is trained on, and how: the same for threads, command line and cluster.
+
+Enters: samples of a cell; a learning task, kernel, grid and folds. Leaves: `CellTask` and `CellSettings`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.grid import Grid
+from localsvm.cell.memory import CellBytes, cell_bytes
+from localsvm.data.content import Rows
+from localsvm.losses import Expectile, Squared
+from localsvm.reduction import Binary, Reduction
+
+_FOLDS_OF_A_SINGLE_SPLIT = 5
+
+
+@dataclass(frozen=True)
+class CellTask:
+    """The samples of one cell, and its place in space."""
+
+    rows: Rows
+    radius: float
+    number: int = 0
+    fallback: NDArray[np.float64] | None = None
+    """What the functions are if there are no samples."""
+
+
+@dataclass(frozen=True)
+class CellSettings:
+    """How to train a cell; the same for all cells of a fit."""
+
+    reduction: Reduction = field(default_factory=Binary)
+    kernel: str = "gauss"
+    grid: Grid = field(default_factory=Grid)
+    n_folds: int = 5
+    """Folds that validate; 1 is a single split into training and validation samples."""
+    refit: str = "combine"
+    search: str = "full"
+
+    @property
+    def own_grid(self) -> Grid:
+        """The grid for the kernel and the loss."""
+        return self.grid.with_kernel(self.kernel).with_reach(self.reduction.loss.lam_reach)
+
+    def bytes_needed(
+        self, n_samples: int, n_features: int, n_threads: int = 1, n_columns: int | None = None
+    ) -> CellBytes:
+        """Return what training a cell takes; at most, as long as the samples of all problems are not counted."""
+        grid, reduction = self.grid, self.reduction
+        n_samples *= reduction.copies
+        return cell_bytes(
+            n_samples,
+            n_features,
+            n_lams=grid.n_lams if grid.lams is None else len(grid.lams),
+            n_folds=self.folds_made,
+            n_threads=n_threads,
+            n_columns=n_samples * reduction.columns_per_row if n_columns is None else n_columns,
+            has_parts=reduction.has_parts,
+            has_squares=isinstance(reduction.loss, (Squared, Expectile)),
+        )
+
+    @property
+    def folds_made(self) -> int:
+        """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
+        return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT

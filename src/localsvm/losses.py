@@ -83,6 +83,11 @@ def _largest(y: FloatArray) -> float:
     return float(np.abs(y).max())
 
 
+def _mean(y: FloatArray, weight: FloatArray) -> float:
+    """Return the weighted mean; rounding does not carry it beyond the targets, so that of equal ones is theirs."""
+    return float(np.clip(y @ weight / weight.sum(), y.min(), y.max()))
+
+
 def _wrong_sign(y: FloatArray, f: FloatArray) -> FloatArray:
     """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
     return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)
@@ -138,7 +143,7 @@ class Squared:
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weighted mean."""
-        return float(y @ weight / weight.sum())
+        return _mean(y, weight)
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return the squared error."""
@@ -272,10 +277,10 @@ class Expectile:
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weighted expectile, the fixed point of a weighted mean."""
-        constant = float(y @ weight / weight.sum())
+        constant = _mean(y, weight)
         for _ in range(100):
             asymmetric = weight * np.where(y >= constant, self.tau, 1.0 - self.tau)
-            last, constant = constant, float(y @ asymmetric / asymmetric.sum())
+            last, constant = constant, _mean(y, asymmetric)
             if constant == last:
                 break
         return constant

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from cells import cell_values, same_cells, settings_for, task_of
+from scipy.optimize import minimize
 
 from localsvm import _reference as reference
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.folds import make_folds
-from localsvm.losses import Pinball
-from localsvm.reduction import Levels, Regression
+from localsvm.losses import Pinball, Tube
+from localsvm.reduction import Levels, Regression, TubeRegression
 
 LEVELS = (0.1, 0.5, 0.9)
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
@@ -55,6 +56,58 @@ def test_a_retrained_quantile_is_the_svm_of_the_pinball_loss(tau):
     allowed = scale * (np.sqrt(TIGHT / lam) + np.sqrt(REFERENCE_TIGHT / lam)) + 1e-3
     assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
     assert np.ptp(f) > 20 * allowed
+
+
+class UnclippedTube(Tube):
+    """Epsilon-insensitive loss whose solves stop at the plain gap."""
+
+    def clip(self, y):
+        return 1e30
+
+
+def tube_oracle(K, y, weight, lam, epsilon):
+    """The coefficients of the SVM of the epsilon-insensitive loss: the dual in a - b, both in the box, by L-BFGS-B.
+
+    minimise (a-b)'K(a-b)/2 - y'(a-b) + epsilon sum(a+b) over 0 <= a, b <= weight / (2 lam sum(weight))
+    """
+    n, box = len(y), weight / (2 * lam * weight.sum())
+
+    def dual(x):
+        a, b = x[:n], x[n:]
+        Kb = K @ (a - b)
+        value = (a - b) @ Kb / 2 - y @ (a - b) + epsilon * x.sum()
+        return value, np.concatenate([Kb - y + epsilon, y - Kb + epsilon])
+
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10}
+    bounds = [(0, bound) for bound in (*box, *box)]
+    found = minimize(dual, np.zeros(2 * n), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    beta = found.x[:n] - found.x[n:]
+    f = K @ beta
+    loss = np.maximum(0, np.abs(y - f) - epsilon) @ weight / weight.sum()
+    gap = lam * (beta @ f) + loss + 2 * lam * found.fun
+    return beta, gap
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 1.0, 3.0])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_retrained_tube_is_the_svm_of_the_epsilon_insensitive_loss(epsilon, weighted):
+    X, y = wave(60)
+    width, lam = 0.7, 1e-2
+    weight = np.random.default_rng(5).uniform(0.2, 3.0, size=60) if weighted else None
+    reduction = TubeRegression(losses=(UnclippedTube(tolerance=TIGHT),), epsilon=epsilon)
+    settings = settings_for(reduction=reduction, grid=Grid(widths=[width], lams=[lam]), refit="retrain")
+    task = task_of(X, 20 + 7 * y, weight)
+    rows = task.rows
+    trained = train_cell(task, settings)
+    (offset,) = trained.functions.constants
+    scale = np.sqrt(np.cov(rows.y, aweights=rows.weight, ddof=0))
+    K = reference.kernel_matrix("gauss", width, reference.squared_distances(rows.X, rows.X))
+    beta, gap = tube_oracle(K, (rows.y - offset) / scale, rows.weight, lam, epsilon / scale)
+    assert gap < 1e-5
+    f = np.clip(offset + scale * (K @ beta), rows.y.min(), rows.y.max())
+    allowed = scale * (np.sqrt(TIGHT / lam) + np.sqrt(max(gap, 0) / lam)) + 1e-3
+    assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
+    assert np.ptp(f) > 10 * allowed
 
 
 @pytest.mark.parametrize("refit", ["combine", "retrain"])

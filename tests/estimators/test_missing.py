@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from cells import support_vectors
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
@@ -59,7 +60,7 @@ def test_a_fit_is_that_of_imputed_numbers_with_columns_for_the_gaps():
 def test_columns_for_gaps_are_not_stretched_by_a_scaling(scaling):
     X, y = gappy(share=0.02)
     model = small(scaling=scaling).fit(X, y).model_
-    flags = np.concatenate([cell.support_vectors[:, 3:] for cell in model.cells])
+    flags = np.concatenate([support_vectors(cell)[:, 3:] for cell in model.cells])
     assert set(np.unique(flags)) == {np.float32(0), np.float32(0.1)}
 
 

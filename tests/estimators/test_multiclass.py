@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from localsvm import Grid, InvalidData, LocalSVC
 from localsvm.cell.memory import cell_bytes
 from localsvm.reduction import OneVsOne, OneVsRest
+from localsvm.training import _TASK_COPIES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -175,11 +176,12 @@ def test_an_integer_weight_is_a_repetition(rows, points, kind, multiclass):
 def test_memory_does_not_matter_until_it_is_too_little(rows, points, multiclass, reduction):
     n_columns = 300 * reduction.columns_per_row
     needed = cell_bytes(300, 3, n_lams=3, n_columns=n_columns, has_parts=reduction.has_parts)
-    model = 4 * (300 * 3 + n_columns)
+    model, task = 4 * (300 * 3 + n_columns), _TASK_COPIES * 4 * 300 * 3
+    enough = needed.smallest + model + task
     expected = fit(rows, multiclass=multiclass, n_jobs=1)
-    same_models(fit(rows, multiclass=multiclass, n_jobs=1, max_memory=needed.smallest + model), expected, points)
+    same_models(fit(rows, multiclass=multiclass, n_jobs=1, max_memory=enough), expected, points)
     with pytest.raises(InvalidData, match=r"training needs .* but max_memory allows"):
-        fit(rows, multiclass=multiclass, n_jobs=1, max_memory=needed.smallest)
+        fit(rows, multiclass=multiclass, n_jobs=1, max_memory=enough - 1)
 
 
 @every_reduction

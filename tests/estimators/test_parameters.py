@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import localsvm.training
-from localsvm import Grid, InvalidData, InvalidParameter, LocalSVC
+from localsvm import (
+    Grid,
+    InvalidData,
+    InvalidParameter,
+    LocalExpectileRegressor,
+    LocalQuantileRegressor,
+    LocalSVC,
+    LocalSVR,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -23,9 +31,16 @@ CHOICES = {
     "missing": "one of 'error', 'impute'",
     "refit": "one of 'combine', 'retrain'",
     "checkpoint": "None",
-    "multiclass": "one of 'ovo', 'ovr'",
-    "loss": "one of 'hinge', 'squared'",
-    "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
+}
+OWN_CHOICES = {
+    LocalSVC: {
+        "multiclass": "one of 'ovo', 'ovr'",
+        "loss": "one of 'hinge', 'squared'",
+        "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
+    },
+    LocalSVR: {"loss": "one of 'squared', 'epsilon_insensitive'"},
+    LocalQuantileRegressor: {},
+    LocalExpectileRegressor: {},
 }
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 
@@ -49,9 +64,18 @@ REFUSED = {
     "n_jobs": [0, 2.0, "2", True, [2], np.nan],
     "random_state": [-1, 0.5, "0", True, [1, 2], np.random.default_rng(0)],
     "verbose": [-1, 0.5, "1", None, [1]],
-    "false_alarm": [0, 1, 0.0, 1.0, -0.1, np.nan, "0.1", True, [0.1], [0.1, 0.2], np.ones(2) / 2],
-    "positive_weights": [2.0, "12", [], [[1.0]], np.ones((2, 2))],
 }
+NO_LEVELS = [0, 1, -0.1, 1.5, np.nan, "0.5", None, True, [], [0.5, 1.0], [[0.5]], [[0.1], [0.1, 0.2]], ["0.5"], {0.5}]
+OWN_REFUSED = {
+    LocalSVC: {
+        "false_alarm": [0, 1, 0.0, 1.0, -0.1, np.nan, "0.1", True, [0.1], [0.1, 0.2], np.ones(2) / 2],
+        "positive_weights": [2.0, "12", [], [[1.0]], [1, 0], [-1], [np.nan], [np.inf], ["1"], [[1], [1, 2]], {1}],
+    },
+    LocalSVR: {"epsilon": [0, -0.1, np.inf, np.nan, "0.1", None, True, [0.1]]},
+    LocalQuantileRegressor: {"quantile": NO_LEVELS},
+    LocalExpectileRegressor: {"expectile": NO_LEVELS},
+}
+LEVELS_NEEDED = r"give a number between 0 and 1, or a list of them, like \[0\.1, 0\.9\]"
 NEEDS = {
     "cell_size": "an integer of at least 1 is needed",
     "cell_radius": "a positive number is needed",
@@ -63,31 +87,59 @@ NEEDS = {
     "verbose": "an integer of at least 0 is needed",
     "false_alarm": "a number between 0 and 1 is needed",
     "positive_weights": r"give a list of positive numbers, like \[0\.5, 1, 2\]",
+    "epsilon": "a positive number is needed",
+    "quantile": LEVELS_NEEDED,
+    "expectile": LEVELS_NEEDED,
 }
+
+
+def of_all(common, own):
+    """What each estimator has of its own; the common ones are those of the first."""
+    first = next(iter(own))
+    return [(kind, name) for kind in own for name in (*(common if kind is first else ()), *own[kind])]
 
 
 def shown(name, value):
     return re.escape(f"{name}={value!r}")
 
 
+def named(value):
+    return value.__name__ if isinstance(value, type) else repr(value)
+
+
 @pytest.mark.parametrize("value", NO_CHOICE, ids=repr)
-@pytest.mark.parametrize("name", CHOICES)
-def test_an_unknown_choice_is_refused_with_the_known_ones(rows, no_work, name, value):
-    sentence = f"^{shown(name, value)} is not available; use {re.escape(CHOICES[name])}\\.$"
+@pytest.mark.parametrize(("kind", "name"), of_all(CHOICES, OWN_CHOICES), ids=named)
+def test_an_unknown_choice_is_refused_with_the_known_ones(rows, no_work, kind, name, value):
+    choices = {**CHOICES, **OWN_CHOICES[kind]}[name]
+    sentence = f"^{shown(name, value)} is not available; use {re.escape(choices)}\\.$"
     with pytest.raises(InvalidParameter, match=sentence):
-        LocalSVC(**{name: value}).fit(*rows)
+        kind(**{name: value}).fit(*rows)
 
 
-@pytest.mark.parametrize("name", sorted(set(CHOICES) - {"relevance", "scaling", "checkpoint"}))
-def test_none_is_refused_where_it_is_no_choice(rows, no_work, name):
-    with pytest.raises(InvalidParameter, match=f"{name}=None is not available"):
-        LocalSVC(**{name: None}).fit(*rows)
+@pytest.mark.parametrize(("kind", "name"), of_all(CHOICES, OWN_CHOICES), ids=named)
+def test_none_is_refused_where_it_is_no_choice(rows, no_work, kind, name):
+    if name not in ("relevance", "scaling", "checkpoint"):
+        with pytest.raises(InvalidParameter, match=f"{name}=None is not available"):
+            kind(**{name: None}).fit(*rows)
 
 
-@pytest.mark.parametrize(("name", "value"), [(name, value) for name in REFUSED for value in REFUSED[name]], ids=repr)
-def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, name, value):
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [
+        (kind, name, value)
+        for kind, name in of_all(REFUSED, OWN_REFUSED)
+        for value in {**REFUSED, **OWN_REFUSED[kind]}[name]
+    ],
+    ids=named,
+)
+def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, kind, name, value):
     with pytest.raises(InvalidParameter, match=f"^{shown(name, value)}: {NEEDS[name]}\\.$"):
-        LocalSVC(**{name: value}).fit(*rows)
+        kind(**{name: value}).fit(*rows)
+
+
+def test_two_purposes_of_a_decision_are_refused(rows, no_work):
+    with pytest.raises(InvalidParameter, match=r"^false_alarm=0\.1 and objective='f1' are two purposes"):
+        LocalSVC(false_alarm=0.1, objective="f1").fit(*rows)
 
 
 PARTITIONS = "'voronoi', 'chunks', 'radius', 'overlap', 'none'"
@@ -117,9 +169,10 @@ def test_cells_of_bounded_radius_need_the_radius(rows, no_work):
         LocalSVC(partition="radius").fit(*rows)
 
 
-def test_every_parameter_is_refused_something():
-    tested = {*CHOICES, *REFUSED, "partition", "class_weight"}
-    assert tested == set(LocalSVC().get_params())
+@pytest.mark.parametrize("kind", OWN_CHOICES)
+def test_every_parameter_is_refused_something(kind):
+    tested = {*CHOICES, *REFUSED, *OWN_CHOICES[kind], *OWN_REFUSED[kind], "partition"}
+    assert tested | ({"class_weight"} if kind is LocalSVC else set()) == set(kind().get_params())
 
 
 @pytest.mark.parametrize(
@@ -149,11 +202,24 @@ def test_every_parameter_is_refused_something():
         {"kernel": np.str_("laplace")},
         {"multiclass": "ovr"},
         {"verbose": False},
+        {"objective": np.str_("f1")},
+        {"false_alarm": np.float32(0.5)},
+        {"positive_weights": (1, 2)},
+        {"positive_weights": np.float32([0.5])},
     ],
     ids=repr,
 )
 def test_values_that_make_sense_are_taken(rows, parameters):
     assert small(**parameters).fit(*rows).score(*rows) > 0.5
+
+
+@pytest.mark.parametrize("level", [0.5, np.float32(0.5), [0.5], (0.9, 0.1), np.array([0.2, 0.2, 0.7])], ids=repr)
+@pytest.mark.parametrize("kind", [LocalQuantileRegressor, LocalExpectileRegressor])
+def test_one_level_or_several_are_taken(rows, kind, level):
+    X, _ = rows
+    (name,) = OWN_REFUSED[kind]
+    predicted = kind(grid=3, **{name: level}).fit(X, X[:, 0]).predict(X)
+    assert predicted.shape == (60, *np.shape(level))
 
 
 def test_parameters_are_checked_at_fit_and_not_before():

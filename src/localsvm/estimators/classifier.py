@@ -27,7 +27,7 @@ from localsvm.estimators.validation import (
     check_weights,
     class_weights,
 )
-from localsvm.left_out import DecisionPlan, LeftOutScores, calibrate, decide
+from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, calibrate, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
 from localsvm.model.predict import predict_probabilities
 from localsvm.operating_point import SCORES, OperatingPoint, RocPoints
@@ -205,10 +205,15 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         result = self._fit_model(features, target, weight, settings, callback)
         self.classes_ = classes
         self._left_out, self._factor = result.left_out, settings.class_factor
-        if result.decision is not None:
-            self.operating_point_, self.roc_front_ = result.decision.point, result.decision.front
+        self._tell_decision(result.decision)
         self._warn(settings)
         return self
+
+    def _tell_decision(self, decision: Decision | None) -> None:
+        for name in ("operating_point_", "roc_front_"):
+            self.__dict__.pop(name, None)  # of a fit before
+        if decision is not None:
+            self.operating_point_, self.roc_front_ = decision.point, decision.front
 
     def _check_decision(self) -> DecisionPlan:
         """Check the parameters of classification; return what decisions are for."""

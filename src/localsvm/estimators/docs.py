@@ -72,7 +72,7 @@ n_cells_ : int
     Number of cells.
 timings_ : dict
     Seconds in scaling, partition, kernel, solver, validation, selection (the last four summed
-    over threads) and in total.
+    over threads), calibration and in total.
 model_ : LocalModel
     The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
 columns_ : Columns or None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -30,11 +31,15 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
     """What all regressors share: the checks of a fit, and predictions as real numbers."""
 
     _several_targets = False
-    _n_target_dimensions: int
+    _shown: int | slice | NDArray[np.intp]
+    """The scores that are predictions: one, all, or all in an order of their own."""
 
     @abstractmethod
     def _reduction(self, n_targets: int) -> Reduction:
         """Check the parameters of the loss; return the learning task."""
+
+    def _shown_scores(self, targets: NDArray[np.float64]) -> int | slice | NDArray[np.intp]:
+        return 0 if targets.ndim == 1 else slice(None)
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn what this estimator can do."""
@@ -58,7 +63,8 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Training samples.
         y : array-like of shape (n_samples,)
-            Targets, finite numbers. `LocalSVR` takes several per sample, too: (n_samples, n_targets).
+            Targets, finite numbers; False and True are 0 and 1. `LocalSVR` takes several per sample,
+            too: (n_samples, n_targets).
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples: 0 is as if absent, an integer as if repeated.
         callback : callable, optional
@@ -76,17 +82,15 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         >>> model.predict([[1.5]]).shape
         (1,)
         """
-        reduction = self._reduction(1)
-        settings = self._settings(reduction)
+        settings = self._settings(self._reduction(1))
         features = self._check_features(X, reset=True)
         targets = check_targets(y, len(features), self._several_targets)
         weight = check_weights(sample_weight, len(targets))
         check_magnitude(weight)
         if targets.ndim == 2:
-            reduction = self._reduction(targets.shape[1])
-            settings = self._settings(reduction)
+            settings = replace(settings, cell=replace(settings.cell, reduction=self._reduction(targets.shape[1])))
         self._fit_model(features, targets, weight, settings, callback)
-        self._n_target_dimensions = targets.ndim
+        self._shown = self._shown_scores(targets)
         self._warn(settings)
         return self
 
@@ -100,8 +104,10 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples,) or (n_samples, n_outputs)
-            Predicted values; never outside the range of the targets in the sample's cell.
+        ndarray of shape (n_samples,), or (n_samples, n_targets) or (n_samples, n_levels)
+            Predicted values; never outside the range of the targets in the sample's cell. If a list of
+            levels was asked for, a column for each, in the order as given; higher levels never have
+            lower values.
 
         Examples
         --------
@@ -110,8 +116,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         >>> model.predict([[0.5], [2.5]]).shape
         (2,)
         """
-        scores = self._scores(X)
-        return scores if self._n_target_dimensions == 2 else scores[:, 0]
+        return np.asarray(self._scores(X)[:, self._shown])
 
 
 @with_common_docs
@@ -142,8 +147,9 @@ class LocalSVR(LocalRegressor):
     --------
     >>> import numpy as np
     >>> from localsvm import LocalSVR
-    >>> X = np.random.default_rng(0).uniform(size=(500, 2))
-    >>> y = np.sin(6 * X[:, 0]) + X[:, 1]
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(size=(500, 2))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.normal(size=500)
     >>> model = LocalSVR().fit(X[:400], y[:400])
     >>> bool(model.score(X[400:], y[400:]) > 0.95)
     True
@@ -215,29 +221,9 @@ class LevelRegressor(LocalRegressor):
     def _reduction(self, n_targets: int) -> Reduction:
         return Levels(tuple(self._loss(tau) for tau in np.sort(self._levels(), axis=None).tolist()))
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the predictions, a column for every level if a list was asked for.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_levels)
-            Predicted values, in the order of the levels as given; higher levels never have lower values.
-
-        Examples
-        --------
-        >>> from localsvm import LocalQuantileRegressor
-        >>> model = LocalQuantileRegressor(quantile=[0.1, 0.9])
-        >>> model.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]).predict([[0.5]]).shape
-        (1, 2)
-        """
-        ascending = self._scores(X)
+    def _shown_scores(self, targets: NDArray[np.float64]) -> int | slice | NDArray[np.intp]:
         levels = self._levels()
-        return ascending[:, 0] if levels.ndim == 0 else ascending[:, np.argsort(np.argsort(levels, kind="stable"))]
+        return 0 if levels.ndim == 0 else np.argsort(np.argsort(levels, kind="stable"))
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of the loss that the predictions save, against the best constants (D^2); 1 is perfect.
@@ -263,12 +249,13 @@ class LevelRegressor(LocalRegressor):
         >>> LocalQuantileRegressor().fit(X, y).score(X, y) <= 1
         True
         """
-        f = self.predict(X).reshape(-1, self._levels().size)
+        f = self._scores(X)
         target = check_targets(y, len(f), several=False)
         weight = check_weights(sample_weight, len(f))
+        reduction = self.model_.reduction
+        assert isinstance(reduction, Levels)
         saved = []
-        for tau, column in zip(np.atleast_1d(self._levels()), f.T, strict=True):
-            loss = self._loss(float(tau))
+        for loss, column in zip(reduction.losses, f.T, strict=True):
             constant = np.full(len(f), loss.best_constant(target, weight))
             worst = float(loss.value(target, constant) @ weight)
             rest = float(loss.value(target, column) @ weight)

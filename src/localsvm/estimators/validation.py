@@ -30,6 +30,10 @@ _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
 _LARGEST_TOTAL_WEIGHT = 1e15
 _SMALLEST_WEIGHT = 1e-30
 
+# Coefficients of a regression have the unit of the targets; a model keeps them in single precision.
+_LARGEST_TARGET = 1e31
+_SMALLEST_SPREAD = 1e-31
+
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse a value that is not one of the choices."""
@@ -199,7 +203,7 @@ def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
     """Return the targets of regression as numbers, (n_samples,) or, if `several` may be, (n_samples, n_targets)."""
     if y is None:
         raise InvalidData("requires y to be passed, but the target y is None: give numbers.")
-    targets = np.asarray(y)
+    targets = _target_array(y)
     if targets.ndim != 2 or not several:
         targets = np.asarray(column_or_1d(y, warn=True))
     if len(targets) != n_samples:
@@ -216,40 +220,70 @@ def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
         raise InvalidData(
             f"y has {int(bad.sum())} targets that are NaN or infinity (first at row {row}). Drop these rows."
         )
+    _check_unit(targets)
+    return targets
+
+
+def _target_array(y: Any) -> NDArray[Any]:
+    """Return targets as an array of objects or real numbers; refuse text, dates and complex numbers."""
+    try:
+        targets = np.asarray(y)
+    except ValueError:
+        raise InvalidData("y has rows of different lengths: give as many targets for each row.") from None
+    if targets.dtype.kind not in "biufO":
+        kind = "complex numbers" if targets.dtype.kind == "c" else f"dtype {targets.dtype}"
+        raise InvalidData(
+            f"y has {kind} (first: {next(iter(targets.ravel().tolist()), None)!r}), which are not real numbers. "
+            "Regression needs numbers; for classes use LocalSVC."
+        )
     return targets
 
 
 def _as_numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
-    """Return numbers; refuse text, dates and complex numbers by the first that is none."""
-    if targets.dtype.kind in "biuf":
-        return np.ascontiguousarray(targets, dtype=np.float64)
+    """Return numbers; refuse objects by the first that is none."""
     if targets.dtype.kind == "O":
-        for row, value in enumerate(targets.reshape(len(targets), -1)):
+        for (row, *_), value in np.ndenumerate(targets):
             try:
-                [float(number) for number in value]
-            except (TypeError, ValueError):
-                seen = value[0] if len(value) == 1 else value
+                float(value)
+            except (TypeError, ValueError, OverflowError):
                 raise InvalidData(
-                    f"y has targets that are not numbers (first at row {row}: {seen!r}). Regression needs numbers; "
+                    f"y has targets that are not numbers (first at row {row}: {value!r}). Regression needs numbers; "
                     "for classes use LocalSVC."
                 ) from None
-        return targets.astype(np.float64)
-    kind = "complex numbers" if targets.dtype.kind == "c" else f"dtype {targets.dtype}"
-    raise InvalidData(
-        f"y has {kind} (first: {targets.ravel()[0]!r}), which are not real numbers. Regression needs numbers; "
-        "for classes use LocalSVC."
-    )
+    return np.ascontiguousarray(targets, dtype=np.float64)
+
+
+def _check_unit(targets: NDArray[np.float64]) -> None:
+    """Refuse targets in a unit that single precision cannot compute with."""
+    largest = float(np.abs(targets).max())
+    if largest > _LARGEST_TARGET:
+        raise InvalidData(
+            f"y has targets up to {largest:.3g}: single precision needs at most {_LARGEST_TARGET:g}. Choose another "
+            "unit."
+        )
+    spread = float(np.ptp(targets, axis=0).max())
+    if 0 < spread < _SMALLEST_SPREAD:
+        raise InvalidData(
+            f"the targets differ by {spread:.3g} at most: single precision needs {_SMALLEST_SPREAD:g} at least. Choose "
+            "another unit."
+        )
 
 
 def check_levels(name: str, value: Any) -> NDArray[np.float64]:
     """Return one level or several as an array; all must lie between 0 and 1."""
-    try:
-        levels = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        levels = np.zeros(0)
-    if isinstance(value, (str, bool)) or levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
+    levels = _number_array(value)
+    if levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
         raise InvalidParameter(f"{name}={value!r}: give a number between 0 and 1, or a list of them, like [0.1, 0.9].")
     return levels
+
+
+def _number_array(value: Any) -> NDArray[np.float64]:
+    """Return numbers as an array; an empty one if they are none."""
+    try:
+        found = np.asarray(value)
+    except ValueError:  # lists of different lengths
+        return np.zeros(0)
+    return found.astype(np.float64) if found.dtype.kind in "iuf" else np.zeros(0)
 
 
 def _check_complete(y: NDArray[Any]) -> None:
@@ -330,10 +364,9 @@ def check_class_weight(class_weight: object) -> None:
 
 def check_positive_weights(weights: Any) -> None:
     """Refuse what is not a list of positive numbers."""
-    if isinstance(weights, str) or np.ndim(weights) != 1 or len(weights) == 0:
+    numbers = _number_array(weights)
+    if numbers.ndim != 1 or numbers.size == 0 or not ((numbers > 0) & np.isfinite(numbers)).all():
         raise InvalidParameter(f"positive_weights={weights!r}: give a list of positive numbers, like [0.5, 1, 2].")
-    for number, weight in enumerate(weights):
-        check_positive(f"positive_weights[{number}]", weight)
 
 
 def class_weights(

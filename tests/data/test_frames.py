@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pandas as pd
@@ -30,7 +31,7 @@ def pandas_frames():
 
 def other_frames():
     for library, make in (("polars", "DataFrame"), ("pyarrow", "table")):
-        module = pytest.importorskip(library)
+        module = import_module(library)
         yield getattr(module, make)(COLUMNS)
 
 
@@ -52,7 +53,7 @@ def test_frames_of_other_libraries_are_read_alike():
 
 
 def test_categories_of_polars_and_dictionaries_of_pyarrow_are_categories():
-    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    polars, pyarrow = import_module("polars"), import_module("pyarrow")
     colours = polars.Series("colour", COLUMNS["colour"])
     for kind in (polars.Categorical, polars.Enum(["red", "blue"])):
         check_expected(polars.DataFrame(COLUMNS).with_columns(colours.cast(kind)))

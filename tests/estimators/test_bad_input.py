@@ -128,11 +128,15 @@ def test_one_class_of_positive_weight_is_one_class(rows, no_work):
         ([0, np.inf, 1, 1], r"y has 1 labels that are .*not finite \(first: inf at row 1"),
         (["a", None, "b", None], r"y has 2 labels that are missing .*None at row 1"),
         (pd.Series(["a", "b", pd.NA, "b"], dtype="string"), r"y has 1 labels .*row 2"),
-        (np.array(["a", 1, "a", 1], dtype=object), "y mixes labels of types int, str"),
+        (np.array(["a", 1, "a", 1], dtype=object), "y has labels of types int, str, which have no order"),
+        ([object(), object(), object(), object()], "y has labels of types object, which have no order"),
+        (np.array(["2024", "NaT", "2025", "2024"], dtype="M8[Y]"), r"y has 1 labels that are missing .*NaT at row 1"),
         ([0.5, 0.1, 1.7, 2.2], "Unknown label type: continuous"),
+        (np.zeros((4, 1, 1)), "Found array with dim 3"),
+        ([[1], [1, 2], [1], [2]], "y has rows of different lengths"),
         (np.eye(4), r"y should be a 1d array, got an array of shape \(4, 4\)"),
         (3, "y should be a 1d array"),
-        ([1j, 2j, 1j, 2j], "Unknown label type|Complex data not supported"),
+        ([1j, 2j, 1j, 2j], "Complex data not supported: y has complex numbers"),
     ],
 )
 def test_labels_that_are_none_are_refused(no_work, labels, sentence):
@@ -205,9 +209,19 @@ def test_more_folds_than_samples_leave_one_out(rows, n_folds):
     assert every.model_.cells[0].certificates.gap.shape[-1] == 6
 
 
-def test_a_class_of_one_sample_works(rows):
-    clf = small().fit(rows[0], np.arange(60) == 17)
-    assert np.isfinite(clf.decision_function(rows[0])).all()
+@pytest.mark.parametrize("n_folds", [1, 5])
+@pytest.mark.parametrize("cell_size", [20, 2000])
+def test_a_class_of_one_sample_works(rows, n_folds, cell_size):
+    for labels in (np.arange(60) == 17, np.where(np.arange(60) == 17, 5, rows[1])):
+        clf = small(n_folds=n_folds, cell_size=cell_size).fit(rows[0], labels)
+        assert np.isfinite(clf.decision_function(rows[0])).all()
+        assert (clf.predict_proba(rows[0]) > 0).all()
+
+
+def test_dates_are_labels(rows):
+    days = np.array(["2024-02-29", "2025-01-01"], dtype="M8[D]")
+    clf = small().fit(rows[0], days[(rows[1] > 0).astype(int)])
+    np.testing.assert_array_equal(clf.predict(rows[0]), days[(small().fit(*rows).predict(rows[0]) > 0).astype(int)])
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)

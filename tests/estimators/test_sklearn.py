@@ -8,8 +8,10 @@ import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.metrics import make_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
+from sklearn.ensemble import VotingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, make_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -227,6 +229,34 @@ def test_it_can_be_calibrated_and_be_one_against_the_rest(toy):
     assert roc_auc_score(y, calibrated.predict_proba(X)[:, 1]) > 0.8
     three = np.digitize(X[:, 0], [-0.5, 0.5])
     assert OneVsRestClassifier(LocalSVC(grid=SMALL)).fit(X, three).score(X, three) > 0.9
+
+
+def test_probabilities_are_cross_validated_searched_by_and_voted_with(toy):
+    X, y = toy
+    clf = LocalSVC(grid=SMALL)
+    left_out = cross_val_predict(clf, X, y, cv=3, method="predict_proba")
+    assert left_out.shape == (300, 2)
+    assert log_loss(y, left_out) < log_loss(y, np.full(300, (y > 0).mean()))
+    search = GridSearchCV(clf, {"cell_size": [60, 300]}, cv=2, scoring="neg_log_loss").fit(X, y)
+    assert -search.best_score_ < 0.65
+    vote = VotingClassifier([("svm", clf), ("line", LogisticRegression())], voting="soft").fit(X, y)
+    np.testing.assert_array_equal(vote.classes_[vote.predict_proba(X).argmax(axis=1)], vote.predict(X))
+    assert vote.score(X, y) > 0.7
+
+
+def test_parameters_that_are_got_can_be_set(fitted):
+    given = LocalSVC(objective="f1", positive_weights=[1, 2], grid=SMALL, cell_size=70)
+    again = LocalSVC().set_params(**given.get_params())
+    assert repr(again) == repr(given)
+    assert again.get_params() == given.get_params()
+
+
+def test_predictions_are_those_of_the_fit_when_parameters_are_set_later(toy):
+    X, y = toy
+    clf = LocalSVC(grid=SMALL, positive_weights=[1, 3]).fit(X, y)
+    before = clf.decision_function(X)
+    clf.set_params(multiclass="ovr", loss="squared", kernel="laplace", positive_weights=None, missing="impute")
+    np.testing.assert_array_equal(clf.decision_function(X), before)
 
 
 def test_sample_weight_is_routed_through_pipelines_and_cross_validation(toy):

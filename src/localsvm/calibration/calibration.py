@@ -42,7 +42,7 @@ class Calibration:
     increments: FloatArray
     """Increments of the curves between the knots, (n_cells, n_classes, n_increments)."""
     present: NDArray[np.bool_]
-    """Whether a cell has samples of a class, or none at all and predicts it, (n_cells, n_classes)."""
+    """Whether a cell has samples of a class, (n_cells, n_classes)."""
     absent: FloatArray
     """Probability of a class in a cell that has none of its samples, (n_cells, n_classes)."""
 
@@ -176,12 +176,9 @@ def _calibration(evidence: Evidence, class_weight: FloatArray, single: NDArray[n
     predicted = Evidence(evidence.basis, evidence.weight, evidence.possible, evidence.group % n_classes)
     of_all = fit_curves(predicted, first, _FIRST_STRENGTH)
     of_cells = fit_curves(evidence, np.tile(of_all, (n_cells, 1)), _CELL_STRENGTH)
-    present = class_weight > 0
-    # A cell without samples predicts the heaviest class of all; the others are absent.
-    present[~present.any(axis=1), class_weight.sum(axis=0).argmax()] = True
     return Calibration(
         increments=of_cells.reshape(n_cells, n_classes, -1),
-        present=present,
+        present=class_weight > 0,
         absent=absent_rates(class_weight, single),
     )
 

@@ -188,6 +188,7 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
     """Return one label per sample as an array; refuse what cannot be labels."""
     if y is None:
         raise InvalidData("requires y to be passed, but the target y is None: give labels.")
+    _plain_array(y)
     labels: NDArray[Any] = np.asarray(column_or_1d(y, warn=True))
     if len(labels) != n_samples:
         raise InvalidData(
@@ -203,7 +204,13 @@ def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
     """Return the targets of regression as numbers, (n_samples,) or, if `several` may be, (n_samples, n_targets)."""
     if y is None:
         raise InvalidData("requires y to be passed, but the target y is None: give numbers.")
-    targets = _target_array(y)
+    targets = _plain_array(y)
+    if targets.dtype.kind not in "biufO":
+        first = next(iter(targets.ravel().tolist()), None)
+        raise InvalidData(
+            f"y has dtype {targets.dtype} (first: {first!r}), which are not numbers. Regression needs numbers; for "
+            "classes use LocalSVC."
+        )
     if targets.ndim != 2 or not several:
         targets = np.asarray(column_or_1d(y, warn=True))
     if len(targets) != n_samples:
@@ -224,19 +231,15 @@ def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
     return targets
 
 
-def _target_array(y: Any) -> NDArray[Any]:
-    """Return targets as an array of objects or real numbers; refuse text, dates and complex numbers."""
+def _plain_array(y: Any) -> NDArray[Any]:
+    """Return y as an array; refuse lists of different lengths and complex numbers."""
     try:
-        targets = np.asarray(y)
+        found = np.asarray(y)
     except ValueError:
-        raise InvalidData("y has rows of different lengths: give as many targets for each row.") from None
-    if targets.dtype.kind not in "biufO":
-        kind = "complex numbers" if targets.dtype.kind == "c" else f"dtype {targets.dtype}"
-        raise InvalidData(
-            f"y has {kind} (first: {next(iter(targets.ravel().tolist()), None)!r}), which are not real numbers. "
-            "Regression needs numbers; for classes use LocalSVC."
-        )
-    return targets
+        raise InvalidData("y has rows of different lengths: give the same number of values for each.") from None
+    if found.dtype.kind == "c":
+        raise InvalidData("Complex data not supported: y has complex numbers. Give real ones.")
+    return found
 
 
 def _as_numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
@@ -290,6 +293,8 @@ def _check_complete(y: NDArray[Any]) -> None:
     """Refuse missing labels, and objects that have no order."""
     if y.dtype.kind == "f":
         missing = ~np.isfinite(y)
+    elif y.dtype.kind in "mM":
+        missing = np.isnat(y)
     elif y.dtype.kind == "O":
         missing = np.array([is_missing(label) for label in y], dtype=bool)
     else:
@@ -303,7 +308,7 @@ def _check_complete(y: NDArray[Any]) -> None:
         np.unique(y)
     except TypeError:
         kinds = ", ".join(sorted({type(label).__name__ for label in y}))
-        raise InvalidData(f"y mixes labels of types {kinds}: give labels of one type.") from None
+        raise InvalidData(f"y has labels of types {kinds}, which have no order: give numbers or text.") from None
 
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:

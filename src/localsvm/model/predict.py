@@ -42,11 +42,17 @@ def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -
     def probabilities(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
         cells = np.full(len(scores), cell)
         if scores.shape[1] == n_classes:
-            return calibration.probabilities(np.where(calibration.present[cell], scores, np.nan), cells)
+            return calibration.probabilities(_of_present(scores, calibration.present[cell]), cells)
         positive = calibration.probability(scores[:, 0], cells)
         return np.column_stack([1.0 - positive, positive])
 
     return _predict(model, X, probabilities, n_classes, n_threads)
+
+
+def _of_present(scores: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return NaN for classes of which a cell has no samples; a cell without any knows only which class it predicts."""
+    kept = present if present.any() else scores == scores.max(axis=1, keepdims=True)
+    return np.where(kept, scores, np.nan)
 
 
 def _predict(model: LocalModel, X: RowSource, judge: Judge, n_columns: int, n_threads: int) -> NDArray[np.float64]:

@@ -303,7 +303,7 @@ def predicted(kind, k, X, y, **options):
     trained = train_cell(task_of(X, y), settings)
     scores = reduction.scores(trained.functions.values(np.asarray(X, dtype=np.float32)))
     assert np.isfinite(scores).all()
-    assert 0 <= trained.risk <= 1 or (np.isnan(trained.risk) and trained.out_of_fold is None)
+    assert 0 <= trained.risk <= 1 or (np.isnan(trained.risk) and np.isnan(trained.out_of_fold.scores).all())
     found = scores.argmax(axis=1)
     assert np.isin(found, y).all()
     return found

@@ -212,30 +212,22 @@ class _CellTraining:
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
         validation = validate(self.columns, paths)
-        for place, fold in enumerate(folds):
-            gap = paths.gap[:, place]
-            solved = slice(0, gap.shape[1])
-            for sums, out in ((validation.risk, self.risk), (validation.loss, self.loss)):
-                out[:, w, solved, fold] = np.where(np.isfinite(gap), sums[..., fold], np.inf)
-            self._certify(w, fold, gap, paths.status[:, place], paths.steps[:, place])
+        folds = list(folds)
+        solved = np.isfinite(paths.gap).swapaxes(1, 2)
+        lams = slice(0, solved.shape[1])
+        for sums, out in ((validation.risk, self.risk), (validation.loss, self.loss)):
+            out[:, w, lams, folds] = np.moveaxis(np.where(solved, sums[..., folds], np.inf), 2, 0)
+        self._certify((w, lams, folds), paths)
         self.seconds["solver"] += paths.seconds
         self.seconds["validation"] += time.perf_counter() - begin
 
-    def _certify(
-        self,
-        w: int,
-        fold: int,
-        gap: NDArray[np.float64],
-        status: NDArray[np.int8],
-        steps: NDArray[np.int64],
-    ) -> None:
-        """Keep the worst of all problems, by lam."""
-        solved = (w, slice(0, gap.shape[1]), fold)
-        self.gap[solved] = np.fmax.reduce(gap, axis=0)
-        worst = np.where(status == SKIPPED, -1, status).max(axis=0)
-        self.status[solved] = np.where(worst < 0, SKIPPED, worst)
-        self.steps[solved] = steps.sum(axis=0)
-        self.n_unconverged += count_unconverged(status)
+    def _certify(self, place: tuple[int, slice, list[int]], paths: WidthPaths) -> None:
+        """Keep the worst of all problems, by fold and lam."""
+        self.gap[place] = np.fmax.reduce(paths.gap)
+        worst = np.where(paths.status == SKIPPED, -1, paths.status).max(axis=0)
+        self.status[place] = np.where(worst < 0, SKIPPED, worst)
+        self.steps[place] = paths.steps.sum(axis=0)
+        self.n_unconverged += count_unconverged(paths.status)
 
     def _combined(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average summed risks (problem, ..., fold) over all samples left out."""

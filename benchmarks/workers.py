@@ -27,3 +27,10 @@ def answer(worker: list[str | Path], task: dict[str, Any]) -> dict[str, Any]:
     if done.returncode or not done.stdout.strip():
         raise SystemExit(f"{worker[-1]} ended with status {done.returncode} and no answer; its messages are above.")
     return dict(json.loads(done.stdout.splitlines()[-1]))
+
+
+def peak_bytes() -> int:
+    """Return the peak of this process's memory so far."""
+    # Not getrusage: its peak is inherited from the process that started this one.
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])

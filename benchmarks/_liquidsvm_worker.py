@@ -2,7 +2,8 @@
 
 Reads one JSON object per line of the standard input: "file", the path of an .npz (X, y, X_test,
 y_test, and perhaps seen, the test rows that are training rows, too), "options" for liquidSVM, and
-"minmax", whether to scale first. Answers each with a line of JSON.
+perhaps "minmax", whether to scale first, "scenario", the kind of machine (classification), and
+"predictions", where to save a column for each of its weights. Answers each with a line of JSON.
 """
 
 from __future__ import annotations
@@ -42,17 +43,21 @@ def _load(file, minmax):
     return data
 
 
-def _run(liquidsvm, data, options):
+def _run(liquidsvm, data, task):
+    options, scenario = task["options"], task.get("scenario", "MC")
+    n_weights = len(options.get("weights", ()))
     # It keeps copies of its own in double precision: ours go first, so that they do not count.
-    model = liquidsvm.SVM(data.pop("X"), data.pop("y"), scenario="MC", random_seed=1, **options)
+    model = liquidsvm.SVM(data.pop("X"), data.pop("y"), scenario=scenario, random_seed=1, **options)
     begin, cpu = time.perf_counter(), time.process_time()
     table = model.train()
     trained = time.perf_counter()
-    model.select()
+    _select(model, n_weights)
     selected, cpu = time.perf_counter(), time.process_time() - cpu
-    labels, errors = model.test(data["X_test"], data["y_test"])
+    predictions, errors = model.test(data["X_test"], data["y_test"])
     tested = time.perf_counter()
-    wrong = labels[:, 0] != data["y_test"]
+    if "predictions" in task:
+        np.save(task["predictions"], predictions[:, : max(1, n_weights)])
+    wrong = predictions[:, 0] != data["y_test"]
     return {
         "train": trained - begin,
         "select": selected - trained,
@@ -68,6 +73,14 @@ def _run(liquidsvm, data, options):
     }
 
 
+def _select(model, n_weights):
+    if n_weights == 0:
+        model.select()
+    for number in range(1, n_weights + 1):
+        model.set("WEIGHT_NUMBER", number)
+        model.select()
+
+
 def _peak_bytes():
     with open("/proc/self/status") as status:
         return 1024 * int(status.read().partition("VmHWM:")[2].split()[0])
@@ -81,7 +94,7 @@ def main():
     for line in sys.stdin:
         task = json.loads(line)
         data = _load(task["file"], task.get("minmax", False))
-        print(json.dumps(_run(liquidsvm, data, task["options"])), file=answers, flush=True)
+        print(json.dumps(_run(liquidsvm, data, task)), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,10 @@ have in common with the real ones, in steps of the solver, support vectors and e
 smallest possible error is known, too: of `covlike` it is a lower bound, as its rows do not tell everything
 about the place that the label depends on.
 
+`letterlike` stands for letter, 26 classes: 16 000 training rows leave one tuned Gaussian SVM of scikit-learn
+an error of 2.7 to 3.3 % on other rows, the nearest neighbour about 4.4 %, linear discriminants 25 %. The
+real set is known for about 2.5 to 4 %, 4 to 5 % and 30 %.
+
 A row depends on the seed and its number only: rows come in blocks, each from a random stream of its own,
 and the first rows of a larger draw are those of a smaller one. All seeds have the same distribution.
 """
@@ -44,6 +48,17 @@ def higgslike(n: int, seed: int) -> tuple[Floats, Labels]:
 def covlike(n: int, seed: int) -> tuple[Floats, Labels]:
     """Draw 54 features like those of covtype: places in a mountainous landscape, with areas and soils."""
     X, y, _ = draw(fill_cov, 54, n, seed)
+    return X, y
+
+
+def letterlike(n: int, seed: int) -> tuple[Floats, Labels]:
+    """Draw 16 integers from 0 to 15 like those of letter: distorted capitals of 20 fonts, labels 0 to 25."""
+    X = np.empty((n, N_MOMENTS), dtype=np.float32)
+    y = np.empty(n, dtype=np.int8)
+    for number, begin in enumerate(range(0, n, BLOCK)):
+        moments, letter = _letters(np.random.Generator(np.random.SFC64([seed, number])))
+        count = min(BLOCK, n - begin)
+        X[begin : begin + count], y[begin : begin + count] = moments[:count], letter[:count]
     return X, y
 
 
@@ -314,9 +329,47 @@ def _lodgepole(land: Land, place: Floats, elevation: Floats, soil: NDArray[np.in
     return 6 * (suits.astype(np.float32) + np.float32(1.9) * land.stands(place))
 
 
+N_LETTERS, N_FONTS, N_DISTORTIONS, N_TRAITS, N_MOMENTS = 26, 20, 5, 10, 16
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Traits of letters, how distortions move them, on a parabola each, and how moments are made of traits."""
+
+    shapes: Floats
+    slopes: Floats
+    curves: Floats
+    moments: Floats
+
+
+@cache
+def alphabet_of_letterlike() -> Alphabet:
+    random = np.random.default_rng(1)
+    letters = 1.9 * random.standard_normal((N_LETTERS, 1, N_TRAITS))
+    fonts = 1.45 * random.standard_normal((N_LETTERS, N_FONTS, N_TRAITS))
+    # A distortion moves all letters alike to one half, each in its own way to the other.
+    alike, own = (0.4 * random.standard_normal((count, N_DISTORTIONS, N_TRAITS)) for count in (1, N_LETTERS))
+    curves = 0.25 * random.standard_normal((N_LETTERS, N_DISTORTIONS, N_TRAITS))
+    moments = random.standard_normal((N_TRAITS, N_MOMENTS))
+    moments /= np.linalg.norm(moments, axis=0)
+    return Alphabet(*(array.astype(np.float32) for array in (letters + fonts, alike + own, curves, moments)))
+
+
+def _letters(random: np.random.Generator) -> tuple[Floats, NDArray[np.intp]]:
+    """Return a block: moments of letters in a random font, distorted and rounded, and which letters they are."""
+    alphabet = alphabet_of_letterlike()
+    letter, font = random.integers(N_LETTERS, size=BLOCK), random.integers(N_FONTS, size=BLOCK)
+    bend = 2 * random.random((BLOCK, 1, N_DISTORTIONS), dtype=np.float32) - 1
+    moved = bend @ alphabet.slopes[letter] + (bend**2 - np.float32(1 / 3)) @ alphabet.curves[letter]
+    moments = (alphabet.shapes[letter, font] + moved[:, 0]) @ alphabet.moments
+    moments += np.float32(0.35) * random.standard_normal(moments.shape, dtype=np.float32)
+    return np.rint(np.clip(7 + moments, 0, 15), dtype=np.float32), letter
+
+
 FILLS: dict[str, Fill] = {"higgslike": fill_higgs, "covlike": fill_cov}
 GENERATORS: dict[str, Callable[[int, int], tuple[Floats, Labels]]] = {
     "toy4": toy4,
     "higgslike": higgslike,
     "covlike": covlike,
+    "letterlike": letterlike,
 }

@@ -16,10 +16,11 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from benchmarks.csv_store import machine, revision
 from benchmarks.scale import boosting, cell_sizes, chunks, difficulty, millions, peers
 from benchmarks.scale.problems import ALL, Files
 from benchmarks.scale.programs import measure
-from benchmarks.scale.store import RESULTS, Store, machine, revision
+from benchmarks.scale.store import FILE, LAYOUT, Store
 
 Part = Callable[[Store, argparse.Namespace], None]
 PROGRAMS = ("liquidsvm", "localsvm")
@@ -47,7 +48,7 @@ def _arguments() -> argparse.Namespace:
     add("--partition", default="voronoi", help="localsvm's spatial partition (voronoi)")
     add("--again", action="store_true", help="measure what has been measured before, too")
     add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=RESULTS, metavar="CSV", help="where the runs are kept")
+    add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
     return parser.parse_args()
 
 
@@ -55,7 +56,8 @@ def main() -> None:
     given = _arguments()
     print(f"{machine()}; revision {revision()}")
     with Files() as files:
-        store = Store(None if given.show else partial(measure, files=files), again=given.again, file=given.results)
+        measured = None if given.show else partial(measure, files=files)
+        store = Store(LAYOUT, given.results, measured, again=given.again)
         for part in PARTS if given.part == "all" else (given.part,):
             PARTS[part](store, given)
 

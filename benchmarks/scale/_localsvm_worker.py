@@ -6,13 +6,13 @@ import json
 import sys
 import time
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.generated import GENERATORS
+from benchmarks.workers import peak_bytes
 from localsvm import LocalSVC
 
 PHASES = ("partition", "kernel", "solver", "validation", "selection")
@@ -50,12 +50,6 @@ def _measure(data: Arrays, parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _peak_bytes() -> int:
-    # Not getrusage: its peak is inherited from the process that started this one.
-    status = Path("/proc/self/status").read_text()
-    return 1024 * int(status.partition("VmHWM:")[2].split()[0])
-
-
 def main() -> None:
     warnings.simplefilter("ignore")
     task = json.loads(sys.stdin.readline())
@@ -63,7 +57,7 @@ def main() -> None:
     data = _arrays(task)
     generated = time.perf_counter()
     figures = _measure(data, task["parameters"])
-    print(json.dumps(figures | {"generate": generated - begin, "peak": _peak_bytes()}))
+    print(json.dumps(figures | {"generate": generated - begin, "peak": peak_bytes()}))
 
 
 if __name__ == "__main__":

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from benchmarks.csv_store import Figures, training
 from benchmarks.scale.problems import PAPER, Problem
 from benchmarks.scale.programs import local
-from benchmarks.scale.store import Figures, Run, Store, training
-from benchmarks.scale.tables import number, print_table
+from benchmarks.scale.store import Run, Store
+from benchmarks.tables import number, print_table
 
 SETS = ("covtype", "cod-rna")
 FORESTS = ({"n_estimators": 100, "num_leaves": 31}, {"n_estimators": 500, "num_leaves": 255})

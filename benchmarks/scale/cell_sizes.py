@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from benchmarks.csv_store import Figures
 from benchmarks.scale.problems import Problem
 from benchmarks.scale.programs import local
-from benchmarks.scale.store import Figures, Run, Store
-from benchmarks.scale.tables import number, print_table
+from benchmarks.scale.store import Run, Store
+from benchmarks.tables import number, print_table
 
 CELL_SIZES = (2000, 5000, 10_000, 15_000)
 PROBLEMS = (Problem("higgslike", 60_000, 20_000), Problem("covtype", 60_000, 20_000))

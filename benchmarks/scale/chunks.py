@@ -6,10 +6,11 @@ the real sets are measured at that size as well. For the errors it has a figure 
 
 from __future__ import annotations
 
+from benchmarks.csv_store import Figures
 from benchmarks.scale.problems import ALL, PAPER, Problem
 from benchmarks.scale.programs import local
-from benchmarks.scale.store import Figures, Run, Store
-from benchmarks.scale.tables import number, print_table, ratio
+from benchmarks.scale.store import Run, Store
+from benchmarks.tables import number, print_table, ratio
 
 # Time to predict with random chunks divided by time to predict with cells; cell size 2000.
 PAPER_RATIO = {"covtype": 153, "cod-rna": 139, "skin": 25}

@@ -12,10 +12,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from benchmarks.csv_store import Figures
 from benchmarks.generated import FILLS, draw
-from benchmarks.scale.store import Figures
-from benchmarks.scale.tables import print_table
 from benchmarks.sets import Sample, cells_of, pool
+from benchmarks.tables import print_table
 from localsvm import LocalSVC
 
 STANDS_FOR = {"higgslike": "higgs_26k", "covlike": "covtype"}

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 
+from benchmarks.csv_store import Figures
 from benchmarks.scale.problems import Problem
 from benchmarks.scale.programs import local
-from benchmarks.scale.store import Figures, Run, Store
-from benchmarks.scale.tables import at_most, number, print_table
+from benchmarks.scale.store import Run, Store
+from benchmarks.tables import at_most, number, print_table
 
 SIZES = (100_000, 1_000_000, 10_000_000)
 N_TEST = 100_000

@@ -7,10 +7,11 @@ test rows in the training set: the error on the other ones stands beside the pla
 
 from __future__ import annotations
 
+from benchmarks.csv_store import Figures, fastest, training
 from benchmarks.scale.problems import ALL, PAPER, Problem
 from benchmarks.scale.programs import local
-from benchmarks.scale.store import Figures, Run, Store, fastest, training
-from benchmarks.scale.tables import at_most, number, print_table, ratio
+from benchmarks.scale.store import Run, Store
+from benchmarks.tables import at_most, number, print_table, ratio
 
 THREADS = (1, 2)
 REAL_GOAL, GENERATED_GOAL, PREDICT_GOAL = 20, 15, 30

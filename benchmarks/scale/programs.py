@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
+from benchmarks.csv_store import Figures
 from benchmarks.peers_env import lightgbm_python, liquidsvm_python
 from benchmarks.scale.problems import Files
-from benchmarks.scale.store import Figures, Run
-
-CELL_SIZE = 2000
-_BENCHMARKS = Path(__file__).resolve().parent.parent
+from benchmarks.scale.store import Run
+from benchmarks.workers import BENCHMARKS, CELL_SIZE, LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, answer
 
 
 def local(partition: str, scaling: str = "minmax", cell_size: int = CELL_SIZE) -> dict[str, Any]:
@@ -32,31 +28,16 @@ def _localsvm(run: Run, files: Files) -> Figures:
         task = {"generate": problem.name, "n_train": problem.n_train, "n_test": problem.n_test}
     else:
         task = {"file": str(files(problem))}
-    return _answer([sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": run.settings})
+    return answer([sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": run.settings})
 
 
 def _liquidsvm(run: Run, files: Files) -> Figures:
-    # The paper's partition: a tree of farthest-first traversals on samples of 50 000 rows.
-    voronoi = [6, CELL_SIZE, 1, 50_000, 2.0, 20, 4]
-    task = {"file": str(files(run.problem)), "minmax": True, "options": {"voronoi": voronoi, **run.settings}}
-    figures = _answer([liquidsvm_python(), "-I", _BENCHMARKS / "_liquidsvm_worker.py"], task)
+    options = {"voronoi": LIQUIDSVM_VORONOI, **run.settings}
+    task = {"file": str(files(run.problem)), "minmax": True, "options": options}
+    figures = answer([liquidsvm_python(), "-I", LIQUIDSVM_WORKER], task)
     return figures | {"predict": figures["test"]}
 
 
 def _lightgbm(run: Run, files: Files) -> Figures:
     task = {"file": str(files(run.problem)), "parameters": run.settings}
-    return _answer([lightgbm_python(), "-I", _BENCHMARKS / "_lightgbm_worker.py"], task)
-
-
-def _answer(worker: list[str | Path], task: dict[str, Any]) -> Figures:
-    done = subprocess.run(
-        worker,
-        input=json.dumps(task) + "\n",
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=_BENCHMARKS.parent,
-        check=False,
-    )
-    if done.returncode or not done.stdout.strip():
-        raise SystemExit(f"{worker[-1]} ended with status {done.returncode} and no answer; its messages are above.")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+    return answer([lightgbm_python(), "-I", BENCHMARKS / "_lightgbm_worker.py"], task)

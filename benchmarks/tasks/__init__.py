@@ -1,0 +1,1 @@
+"""Learning tasks: classes, means and quantiles against liquidSVM, probabilities and rare classes."""

@@ -84,9 +84,11 @@ void RowCache::release(const int* rows, int count) {
 
 void RowCache::pin_held(const int* wanted, int count, const float** rows) {
   const std::lock_guard lock(mutex_);
+  // In a small cache these pins could leave no slot for the steps of others: rows are made instead.
+  const bool roomy = slots_.size() >= seats_.size() * static_cast<size_t>(kMostPinned + count);
   for (int m = 0; m < count; ++m) {
     rows[m] = nullptr;
-    if (slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
+    if (roomy && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
       rows[m] = slot_of(wanted[m]).row;
       ++slot_of(wanted[m]).pins;
     }

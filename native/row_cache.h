@@ -53,7 +53,7 @@ class RowCache {
   void exchange(int seat, const Rooms& rooms, const int* wanted, const int* released, int count, const float** rows);
   void release(const int* rows, int count);
 
-  // Pins those of `wanted` that are held; rows[m] is nullptr for the others.
+  // Pins those of `wanted` that are held, if there is room; rows[m] is nullptr for the others.
   void pin_held(const int* wanted, int count, const float** rows);
 
   // Makes rows that are not to be kept; see Samples.

@@ -120,7 +120,7 @@ def fit_model(
     cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress)
     trained = time.perf_counter()
     model = LocalModel(rows.n_features, scaling, partition, settings.cell.reduction, tuple(cells))
-    result = _decide(model, settings)
+    result = _decide(model, settings, share=len(rows) / int(members.sizes.sum()))
     seconds = {"scaling": scaled - begin, "partition": partitioned - scaled}
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
@@ -129,13 +129,16 @@ def fit_model(
     return replace(result, seconds=seconds)
 
 
-def _decide(model: LocalModel, settings: FitSettings) -> FitResult:
-    """Choose the operating point and fit probabilities; out-of-fold scores have served then."""
+def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult:
+    """Choose the operating point and fit probabilities; out-of-fold scores have served then.
+
+    A sample is in 1/`share` cells, on average.
+    """
     reduction, plan = model.reduction, settings.decision
     cells = [replace(cell, out_of_fold=None) for cell in model.cells]
     if not reduction.is_classification:
         return FitResult(replace(model, cells=tuple(cells)), {})
-    left_out = LeftOutScores.of(model.cells, isinstance(model.partition, AveragingPartition))
+    left_out = LeftOutScores.of(model.cells, isinstance(model.partition, AveragingPartition), share)
     decision = None
     if isinstance(reduction, Binary) and not plan.is_plain:
         decision = decide(left_out, plan, settings.factors(left_out.y))

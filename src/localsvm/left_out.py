@@ -52,14 +52,14 @@ class LeftOutScores:
     n_cells: int
 
     @classmethod
-    def of(cls, cells: Sequence[TrainedCell], averaged: bool) -> LeftOutScores:
-        """Gather the scores; where cells are averaged they are all one."""
+    def of(cls, cells: Sequence[TrainedCell], averaged: bool, share: float = 1.0) -> LeftOutScores:
+        """Gather the scores; averaged cells are all one, and where cells overlap a sample counts by a share."""
         kept = [cell.out_of_fold for cell in cells if cell.out_of_fold is not None]
         numbers = [0 if averaged else number for number, cell in enumerate(cells) if cell.out_of_fold is not None]
         return cls(
             scores=np.concatenate([part.scores for part in kept]).astype(np.float64),
             y=np.concatenate([part.y for part in kept]),
-            weight=np.concatenate([part.weight for part in kept]),
+            weight=share * np.concatenate([part.weight for part in kept]),
             cell=np.repeat(numbers, [len(part.y) for part in kept]),
             n_cells=1 if averaged else len(cells),
         )

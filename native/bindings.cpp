@@ -143,22 +143,6 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
                         to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
 }
 
-// A part of a cell has its kernel matrix while it is solved.
-class KernelInUse {
- public:
-  KernelInUse(Cell& cell, const CancelToken* token) : cell_(cell) {
-    if (cell_.is_part()) cell_.follow_width(flag_of(token));
-  }
-  ~KernelInUse() {
-    if (cell_.is_part()) cell_.release_kernel();
-  }
-  KernelInUse(const KernelInUse&) = delete;
-  KernelInUse& operator=(const KernelInUse&) = delete;
-
- private:
-  Cell& cell_;
-};
-
 SquareProblem square_problem(const Cell& cell, const Matrix& targets, const Vector& weight,
                              const std::vector<int>& folds, const std::vector<double>& lambdas, double tolerance,
                              int max_iterations) {
@@ -192,7 +176,7 @@ nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int
   SquareResult result;
   {
     nb::gil_scoped_release unlocked;
-    const KernelInUse kernel(cell, token);
+    const KernelInUse kernel(cell, flag_of(token));
     result = cell.solve_ridge(problem, n_threads, flag_of(token));
   }
   return square_result(cell, problem, std::move(result));
@@ -207,7 +191,7 @@ nb::tuple expectile(Cell& cell, Matrix targets, Vector weight, const std::vector
   SquareResult result;
   {
     nb::gil_scoped_release unlocked;
-    const KernelInUse kernel(cell, token);
+    const KernelInUse kernel(cell, flag_of(token));
     result = cell.solve_expectile(problem, tau, n_threads, flag_of(token));
   }
   return square_result(cell, problem, std::move(result));

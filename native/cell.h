@@ -126,4 +126,20 @@ class Cell {
   std::vector<OwnedProblem> problems_;
 };
 
+// A part of a cell has its kernel matrix while it is solved; a whole keeps its own.
+class KernelInUse {
+ public:
+  KernelInUse(Cell& cell, const std::atomic<bool>* cancelled) : cell_(cell) {
+    if (cell_.is_part()) cell_.follow_width(cancelled);
+  }
+  ~KernelInUse() {
+    if (cell_.is_part()) cell_.release_kernel();
+  }
+  KernelInUse(const KernelInUse&) = delete;
+  KernelInUse& operator=(const KernelInUse&) = delete;
+
+ private:
+  Cell& cell_;
+};
+
 }  // namespace localsvm

@@ -77,11 +77,10 @@ PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>
     const Piece& piece = pieces[number];
     const PathJob& job = jobs[piece.job];
     const auto begin = std::chrono::steady_clock::now();
-    if (job.cell->is_part()) job.cell->follow_width(stop.cancelled);
+    const KernelInUse kernel(*job.cell, stop.cancelled);
     for (size_t f = piece.first_fold; f < piece.last_fold && !stop.is_cancelled(); ++f)
       columns.write(piece.job, piece.column, *job.cell, f, folds[f],
                     job.cell->solve_path(job.problem, folds[f], job.lambdas, job.total_weights[f], stop));
-    if (job.cell->is_part()) job.cell->release_kernel();
     nanoseconds += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   });
   result.seconds = 1e-9 * static_cast<double>(nanoseconds);

@@ -1,15 +1,18 @@
-"""How much memory there is: the least of what anyone allows."""
+"""How much memory there is, the least of what anyone allows, and that fits and cells keep to it."""
 
 import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import localsvm.memory
+from localsvm.cell.memory import cell_bytes
 from localsvm.memory import available_memory
+from localsvm.reduction import OneVsOne, OneVsRest
 
 resource = pytest.importorskip("resource", reason="not a Unix")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, and only Linux keeps to RLIMIT_AS")
@@ -149,3 +152,38 @@ def test_a_fit_keeps_to_max_memory(unlimited):
     # The rows of the caller and the model are not training.
     assert limited["resident"] < 400 * MB + 20 * MB
     assert limited["values"] == unlimited["values"]
+
+
+# ------------------------------------------------------------------------------- a cell and its plan
+
+# One cell of many classes, after a small one that warms up the interpreter; prints by how much it raised the peak.
+MANY_CLASSES = """
+import sys
+from pathlib import Path
+from cells import blobs, task_of
+from localsvm.cell import CellSettings, Grid, train_cell
+from localsvm.reduction import OneVsOne, OneVsRest
+
+def bytes_of(field):
+    return 1024 * int(Path("/proc/self/status").read_text().partition(field)[2].split()[0])
+
+settings = CellSettings(reduction=eval(sys.argv[1]), grid=Grid(n_widths=2, n_lams=10), search=sys.argv[2])
+train_cell(task_of(*blobs(200, 30)), settings)
+task = task_of(*blobs(1500, 30))
+Path("/proc/self/clear_refs").write_text("5")
+before = bytes_of("VmRSS:")
+train_cell(task, settings)
+print(bytes_of("VmHWM:") - before)
+"""
+
+
+@on_linux
+@pytest.mark.parametrize("search", ["full", "racing"])
+@pytest.mark.parametrize("reduction", [OneVsOne(30), OneVsRest(30)], ids=["ovo", "ovr"])
+def test_a_cell_of_many_classes_keeps_to_what_was_planned(reduction, search):
+    support = Path(__file__).parent / "support"
+    program = [sys.executable, "-c", MANY_CLASSES, f"{type(reduction).__name__}(30)", search]
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(support)}
+    output = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
+    n_columns = 1500 * reduction.columns_per_row
+    assert int(output.stdout) <= cell_bytes(1500, 2, n_columns=n_columns, has_parts=reduction.has_parts).full

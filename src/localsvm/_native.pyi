@@ -1,9 +1,14 @@
 """The native core of localsvm: distances, kernels, the box-constrained solver, evaluation."""
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+_Squares: TypeAlias = tuple[
+    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int32]
+]
 
 class CancelToken:
     """A flag that stops native work from another thread."""
@@ -64,13 +69,7 @@ class Cell:
         max_iterations: int,
         token: CancelToken | None = None,
         n_threads: int = 1,
-    ) -> tuple[
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float64],
-        NDArray[np.int8],
-        NDArray[np.int32],
-    ]: ...
+    ) -> _Squares: ...
     def solve_expectile(
         self,
         targets: NDArray[np.float32],
@@ -82,13 +81,7 @@ class Cell:
         max_iterations: int,
         token: CancelToken | None = None,
         n_threads: int = 1,
-    ) -> tuple[
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float64],
-        NDArray[np.int8],
-        NDArray[np.int32],
-    ]: ...
+    ) -> _Squares: ...
     def distances(self) -> NDArray[np.float32]: ...
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 

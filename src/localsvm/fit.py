@@ -31,7 +31,6 @@ from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
-from localsvm.reduction import Binary
 from localsvm.training import MemoryLimit, OnProgress, plan_memory, train_cells
 
 # Rows from which standard and quantile scaling are fitted, and the pilot is drawn; fewer where they are wide.
@@ -134,17 +133,16 @@ def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult
 
     A sample is in 1/`share` cells, on average.
     """
-    reduction, plan = model.reduction, settings.decision
-    cells = [replace(cell, out_of_fold=None) for cell in model.cells]
-    if not reduction.is_classification:
-        return FitResult(replace(model, cells=tuple(cells)), {})
-    left_out = LeftOutScores.of(model.cells, isinstance(model.partition, AveragingPartition), share)
-    decision = None
-    if isinstance(reduction, Binary) and not plan.is_plain:
-        decision = decide(left_out, plan, settings.factors(left_out.y))
-        reduction, cells = at_point(reduction, cells, decision.point, plan.keeps_machines)
-    calibration = calibrate(left_out, reduction, None if decision is None else decision.point)
-    model = replace(model, reduction=reduction, cells=tuple(cells), calibration=calibration)
+    plan = settings.decision
+    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
+    model = replace(model, cells=tuple(replace(cell, out_of_fold=None) for cell in model.cells))
+    if not model.reduction.is_classification:
+        return FitResult(model, {})
+    left_out = LeftOutScores.of(parts, settings.factors, isinstance(model.partition, AveragingPartition), share)
+    if plan.is_plain:
+        return FitResult(replace(model, calibration=calibrate(left_out, model.reduction)), {})
+    decision = decide(left_out, plan)
+    model = at_point(model, left_out, decision.point, plan.keeps_machines)
     return FitResult(model, {}, decision, left_out if plan.keeps_machines else None)
 
 

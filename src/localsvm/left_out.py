@@ -6,14 +6,15 @@ machines are weighted in several ways where that may help (Neyman-Pearson, rates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.calibration import Calibration, fit_binary, fit_multiclass
-from localsvm.cell.trained import CellFunctions, KernelSum, TrainedCell
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold
+from localsvm.model.local_model import LocalModel
 from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.reduction import Binary, Reduction
 
@@ -48,20 +49,29 @@ class LeftOutScores:
     y: FloatArray
     weight: FloatArray
     """With the factors of the classes."""
+    count: FloatArray
+    """The weight without them: how many samples it stands for."""
     cell: NDArray[np.intp]
     n_cells: int
 
     @classmethod
-    def of(cls, cells: Sequence[TrainedCell], averaged: bool, share: float = 1.0) -> LeftOutScores:
-        """Gather the scores; averaged cells are all one, and where cells overlap a sample counts by a share."""
-        kept = [cell.out_of_fold for cell in cells if cell.out_of_fold is not None]
-        numbers = [0 if averaged else number for number, cell in enumerate(cells) if cell.out_of_fold is not None]
+    def of(
+        cls, parts: Sequence[OutOfFold], factors: Callable[[FloatArray], FloatArray], averaged: bool, share: float
+    ) -> LeftOutScores:
+        """Gather the scores of all cells; averaged ones are all one, and where they overlap a sample counts by a share.
+
+        `factors` are those of the classes, by target.
+        """
+        y = np.concatenate([part.y for part in parts])
+        weight = share * np.concatenate([part.weight for part in parts])
+        numbers = np.zeros(len(parts), dtype=np.intp) if averaged else np.arange(len(parts))
         return cls(
-            scores=np.concatenate([part.scores for part in kept]).astype(np.float64),
-            y=np.concatenate([part.y for part in kept]),
-            weight=share * np.concatenate([part.weight for part in kept]),
-            cell=np.repeat(numbers, [len(part.y) for part in kept]),
-            n_cells=1 if averaged else len(cells),
+            scores=np.concatenate([part.scores for part in parts]).astype(np.float64),
+            y=y,
+            weight=weight,
+            count=weight / factors(y),
+            cell=np.repeat(numbers, [len(part.y) for part in parts]),
+            n_cells=1 if averaged else len(parts),
         )
 
 
@@ -73,9 +83,9 @@ class Decision:
     front: RocPoints
 
 
-def decide(left_out: LeftOutScores, plan: DecisionPlan, factors: FloatArray) -> Decision:
-    """Choose machine and threshold; `factors` are those of the classes, by sample, which do not count here."""
-    samples = LeftOut.of(left_out.scores, left_out.y, left_out.weight / factors)
+def decide(left_out: LeftOutScores, plan: DecisionPlan) -> Decision:
+    """Choose machine and threshold."""
+    samples = LeftOut.of(left_out.scores, left_out.y, left_out.count)
     if plan.false_alarm is not None:
         point = choose_false_alarm(samples, plan.false_alarm, _CONFIDENCE)
     else:
@@ -86,14 +96,20 @@ def decide(left_out: LeftOutScores, plan: DecisionPlan, factors: FloatArray) -> 
     return Decision(replace(point, threshold=threshold), roc_front(samples))
 
 
-def at_point(
-    reduction: Binary, cells: Sequence[TrainedCell], point: OperatingPoint, keep: bool
-) -> tuple[Reduction, list[TrainedCell]]:
-    """Return the learning task and the cells with decision values that are positive from the threshold on."""
+def at_point(model: LocalModel, left_out: LeftOutScores, point: OperatingPoint, keep: bool) -> LocalModel:
+    """Return the model of two classes with decision values that are positive from the threshold on.
+
+    Its probabilities agree with them; machines that were not chosen stay if `keep`.
+    """
+    reduction = model.reduction
+    assert isinstance(reduction, Binary)
+    calibration = calibrate(left_out, reduction, point)
+    moved = replace(reduction, machine=point.machine, threshold=point.threshold)
     if keep:
-        return replace(reduction, machine=point.machine, threshold=point.threshold), list(cells)
-    chosen = replace(reduction, factors=(reduction.factors[point.machine],), machine=0, threshold=point.threshold)
-    return chosen, [replace(cell, functions=_of_machine(cell.functions, point.machine)) for cell in cells]
+        return replace(model, reduction=moved, calibration=calibration)
+    chosen = replace(moved, factors=(reduction.factors[point.machine],), machine=0)
+    cells = tuple(replace(cell, functions=_of_machine(cell.functions, point.machine)) for cell in model.cells)
+    return replace(model, reduction=chosen, cells=cells, calibration=calibration)
 
 
 def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:
@@ -117,7 +133,7 @@ def _of_output(part: KernelSum, output: int) -> KernelSum:
     )
 
 
-def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint | None) -> Calibration:
+def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint | None = None) -> Calibration:
     """Fit probabilities whose largest is that of the predicted class."""
     weight = left_out.weight
     if isinstance(reduction, Binary):

@@ -7,7 +7,8 @@ one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -79,10 +80,6 @@ class RegressionLoss(Loss, Protocol):
         ...
 
 
-def _largest(y: FloatArray) -> float:
-    return float(np.abs(y).max())
-
-
 def _mean(y: FloatArray, weight: FloatArray) -> float:
     """Return the weighted mean; rounding does not carry it beyond the targets, so that of equal ones is theirs."""
     return float(np.clip(y @ weight / weight.sum(), y.min(), y.max()))
@@ -91,6 +88,13 @@ def _mean(y: FloatArray, weight: FloatArray) -> float:
 def _wrong_sign(y: FloatArray, f: FloatArray) -> FloatArray:
     """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
     return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)
+
+
+def _one_sided(y: FloatArray, largest: FloatArray) -> BoxDual:
+    """Return the dual of a loss that is paid on one side only: beta between 0 and `largest`, of either sign."""
+    end = largest.astype(np.float32)
+    zero = np.zeros_like(end)
+    return BoxDual(y.astype(np.float32), np.minimum(end, zero), np.maximum(end, zero))
 
 
 @dataclass(frozen=True)
@@ -111,9 +115,7 @@ class Hinge:
 
     def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
         """Return the dual: y beta between 0 and the weight."""
-        signed = (y * weight).astype(np.float32)
-        zero = np.zeros_like(signed)
-        return BoxDual(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero))
+        return _one_sided(y, y * weight)
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return the hinge loss."""
@@ -125,21 +127,46 @@ class Hinge:
 
 
 @dataclass(frozen=True)
-class Squared:
-    """Squared loss (y - f)^2, whose minimiser is the conditional mean."""
+class _OfRealTargets(ABC):
+    """What the losses on real targets share: functions end at the largest target, and the loss itself selects."""
 
-    name: str = "squared"
-    degree: int = 2
-    tolerance: float = TOLERANCE
-    lam_reach: float = 3.0
+    tolerance: float = field(default=TOLERANCE, kw_only=True)
+    lam_reach: float = field(default=1.0, kw_only=True)
+
+    def allowed_gap(self, risk: float) -> float:
+        """Return the tolerance."""
+        return self.tolerance
+
+    def clip(self, y: FloatArray) -> float:
+        """Return the largest target."""
+        return float(np.abs(y).max())
+
+    @abstractmethod
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the loss."""
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the loss."""
+        return self.value(y, f)
+
+
+@dataclass(frozen=True)
+class Squares(_OfRealTargets):
+    """What squared losses share: their dual is no box but a ridge, so lams reach further down."""
+
+    lam_reach: float = field(default=3.0, kw_only=True)
 
     def allowed_gap(self, risk: float) -> float:
         """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
         return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
 
-    def clip(self, y: FloatArray) -> float:
-        """Return the largest target."""
-        return _largest(y)
+
+@dataclass(frozen=True)
+class Squared(Squares):
+    """Squared loss (y - f)^2, whose minimiser is the conditional mean."""
+
+    name: str = "squared"
+    degree: int = 2
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weighted mean."""
@@ -149,18 +176,13 @@ class Squared:
         """Return the squared error."""
         return np.square(y - f)
 
-    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the squared error."""
-        return self.value(y, f)
-
 
 @dataclass(frozen=True)
 class SquaredMargin(Squared):
     """Squared loss on y = -1, +1; selection by classification error."""
 
     name: str = "squared margin"
-    tolerance: float = TOLERANCE
-    lam_reach: float = 1.0
+    lam_reach: float = field(default=1.0, kw_only=True)
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong."""
@@ -168,22 +190,35 @@ class SquaredMargin(Squared):
 
 
 @dataclass(frozen=True)
-class Pinball:
+class Expectile(Squares):
+    """Asymmetric squares: tau (y - f)^2 above the function, (1 - tau) (y - f)^2 below it."""
+
+    tau: float
+    name: str = "expectile"
+    degree: int = 2
+
+    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
+        """Return the weighted expectile, the fixed point of a weighted mean."""
+        constant = _mean(y, weight)
+        for _ in range(100):
+            asymmetric = weight * np.where(y >= constant, self.tau, 1.0 - self.tau)
+            last, constant = constant, _mean(y, asymmetric)
+            if constant == last:
+                break
+        return constant
+
+    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the asymmetric squared error."""
+        return np.where(y >= f, self.tau, 1.0 - self.tau) * np.square(y - f)
+
+
+@dataclass(frozen=True)
+class Pinball(_OfRealTargets):
     """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimiser is the tau-quantile."""
 
     tau: float
     name: str = "pinball"
     degree: int = 1
-    tolerance: float = TOLERANCE
-    lam_reach: float = 1.0
-
-    def allowed_gap(self, risk: float) -> float:
-        """Return the tolerance."""
-        return self.tolerance
-
-    def clip(self, y: FloatArray) -> float:
-        """Return the largest target."""
-        return _largest(y)
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weighted quantile; between two samples, their mean."""
@@ -208,13 +243,9 @@ class Pinball:
         """Return the pinball loss."""
         return np.maximum(self.tau * (y - f), (self.tau - 1.0) * (y - f))
 
-    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the pinball loss."""
-        return self.value(y, f)
-
 
 @dataclass(frozen=True)
-class Tube:
+class Tube(_OfRealTargets):
     """Epsilon-insensitive loss max(0, |y - f| - epsilon), as two losses whose duals are boxes.
 
     Every sample comes as a pair: the first has the target y - epsilon and pays when f is below it, the second the
@@ -223,16 +254,6 @@ class Tube:
 
     name: str = "epsilon-insensitive"
     degree: int = 1
-    tolerance: float = TOLERANCE
-    lam_reach: float = 1.0
-
-    def allowed_gap(self, risk: float) -> float:
-        """Return the tolerance."""
-        return self.tolerance
-
-    def clip(self, y: FloatArray) -> float:
-        """Return the largest target."""
-        return _largest(y)
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
         """Return the weighted median."""
@@ -240,55 +261,12 @@ class Tube:
 
     def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
         """Return the dual: beta between 0 and twice the weight for firsts, its negative and 0 for seconds."""
-        signed = (2.0 * _pair_signs(y) * weight).astype(np.float32)
-        zero = np.zeros_like(signed)
-        return BoxDual(y.astype(np.float32), np.minimum(signed, zero), np.maximum(signed, zero))
+        return _one_sided(y, 2.0 * _pair_signs(y) * weight)
 
     def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return what each of a pair pays."""
         return 2.0 * np.maximum(0.0, _pair_signs(y) * (y - f))
 
-    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return what each of a pair pays."""
-        return self.value(y, f)
-
 
 def _pair_signs(y: FloatArray) -> FloatArray:
     return np.where(np.arange(len(y)) % 2 == 0, 1.0, -1.0)
-
-
-@dataclass(frozen=True)
-class Expectile:
-    """Asymmetric squares: tau (y - f)^2 above the function, (1 - tau) (y - f)^2 below it."""
-
-    tau: float
-    name: str = "expectile"
-    degree: int = 2
-    tolerance: float = TOLERANCE
-    lam_reach: float = 3.0
-
-    def allowed_gap(self, risk: float) -> float:
-        """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
-        return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
-
-    def clip(self, y: FloatArray) -> float:
-        """Return the largest target."""
-        return _largest(y)
-
-    def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
-        """Return the weighted expectile, the fixed point of a weighted mean."""
-        constant = _mean(y, weight)
-        for _ in range(100):
-            asymmetric = weight * np.where(y >= constant, self.tau, 1.0 - self.tau)
-            last, constant = constant, _mean(y, asymmetric)
-            if constant == last:
-                break
-        return constant
-
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the asymmetric squared error."""
-        return np.where(y >= f, self.tau, 1.0 - self.tau) * np.square(y - f)
-
-    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the asymmetric squared error."""
-        return self.value(y, f)

@@ -181,7 +181,7 @@ class Binary:
 
     def bounds(self, y: FloatArray) -> FloatArray:
         """Return no bounds: only the sign of a decision value counts."""
-        return _unbounded(self.n_outputs)
+        return unbounded(self.n_outputs)
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the decision values; not negative ones speak for the positive class."""
@@ -391,5 +391,6 @@ def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArr
     return np.asarray(np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes), dtype=np.float64)
 
 
-def _unbounded(n_outputs: int) -> FloatArray:
+def unbounded(n_outputs: int) -> FloatArray:
+    """Return bounds that bound nothing."""
     return np.tile([-np.inf, np.inf], (n_outputs, 1))

@@ -1,10 +1,5 @@
 """A cell trained in little memory: the same cell, or a refusal that says what it takes."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from cells import same_cells
@@ -16,7 +11,6 @@ from localsvm.cell.memory import cell_bytes
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.errors import InvalidParameter
-from localsvm.reduction import OneVsOne, OneVsRest
 
 N, D = 400, 4
 GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[1e-1, 1e-2, 1e-3])
@@ -88,39 +82,6 @@ def test_less_storage_takes_less_memory_and_more_samples_more(n, d, n_lams, n_fo
     assert plan(n).around < plan(n).smallest
     for storage in ("full", "kernel", "smallest"):
         assert getattr(plan(n + 1), storage) >= getattr(plan(n), storage)
-
-
-# One cell of many classes, after a small one that warms up the interpreter; prints by how much it raised the peak.
-MANY_CLASSES = """
-import sys
-from pathlib import Path
-from cells import blobs, task_of
-from localsvm.cell import CellSettings, Grid, train_cell
-from localsvm.reduction import OneVsOne, OneVsRest
-
-def bytes_of(field):
-    return 1024 * int(Path("/proc/self/status").read_text().partition(field)[2].split()[0])
-
-settings = CellSettings(reduction=eval(sys.argv[1]), grid=Grid(n_widths=2, n_lams=10), search=sys.argv[2])
-train_cell(task_of(*blobs(200, 30)), settings)
-task = task_of(*blobs(1500, 30))
-Path("/proc/self/clear_refs").write_text("5")
-before = bytes_of("VmRSS:")
-train_cell(task, settings)
-print(bytes_of("VmHWM:") - before)
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak is read as Linux has it")
-@pytest.mark.parametrize("search", ["full", "racing"])
-@pytest.mark.parametrize("reduction", [OneVsOne(30), OneVsRest(30)], ids=["ovo", "ovr"])
-def test_a_cell_of_many_classes_keeps_to_what_was_planned(reduction, search):
-    support = Path(__file__).parents[1] / "support"
-    program = [sys.executable, "-c", MANY_CLASSES, f"{type(reduction).__name__}(30)", search]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(support)}
-    output = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
-    n_columns = 1500 * reduction.columns_per_row
-    assert int(output.stdout) <= cell_bytes(1500, 2, n_columns=n_columns, has_parts=reduction.has_parts).full
 
 
 @pytest.mark.parametrize("n_features", [54, 631])

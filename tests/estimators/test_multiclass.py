@@ -1,12 +1,12 @@
 """LocalSVC with more than two classes."""
 
 import pickle
-from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
 import pytest
 from cells import blobs, same_cells
+from partitions import Halves
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -244,18 +244,6 @@ def test_many_classes_in_many_cells_are_told_apart(multiclass):
     X, y = blobs(2000, 25, noise=0.15)
     clf = fit((X[:1000], y[:1000]), cell_size=200, multiclass=multiclass)
     assert clf.score(X[1000:], y[1000:]) > 0.9
-
-
-@dataclass
-class Halves:
-    """Cells left and right of 0, and one that nothing belongs to at first."""
-
-    centers: np.ndarray = field(default_factory=lambda: np.float32([[-1, 0, 0], [1, 0, 0], [9, 0, 0]]))
-    radii: np.ndarray = field(default_factory=lambda: np.ones(3))
-    to_the_empty_one: bool = False
-
-    def assign(self, X):
-        return np.full(len(X), 2) if self.to_the_empty_one else (X[:, 0] > 0).astype(int)
 
 
 @every_reduction

@@ -1,11 +1,11 @@
 """predict_proba: the decision stays, the numbers are probabilities, and near the true ones where these are known."""
 
 import pickle
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
 from cells import blobs
+from partitions import Halves
 from scipy.special import softmax
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import log_loss
@@ -132,18 +132,6 @@ def test_an_integer_weight_is_a_repetition(points, task):
     weighted = LocalSVC(grid=SMALL).fit(X, y, sample_weight=counts).predict_proba(points)
     repeated = LocalSVC(grid=SMALL).fit(np.repeat(X, counts, axis=0), np.repeat(y, counts)).predict_proba(points)
     np.testing.assert_array_equal(weighted, repeated)
-
-
-@dataclass
-class Halves:
-    """Cells left and right of 0, and one that nothing belongs to at first."""
-
-    centers: np.ndarray = field(default_factory=lambda: np.float32([[-1, 0, 0], [1, 0, 0], [9, 0, 0]]))
-    radii: np.ndarray = field(default_factory=lambda: np.ones(3))
-    to_the_empty_one: bool = False
-
-    def assign(self, X):
-        return np.full(len(X), 2) if self.to_the_empty_one else (X[:, 0] > 0).astype(int)
 
 
 @every_task

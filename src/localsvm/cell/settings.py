@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from localsvm.cell.grid import Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
 from localsvm.data.content import Rows
-from localsvm.losses import Expectile, Squared
+from localsvm.losses import Squares
 from localsvm.reduction import Binary, Reduction
 
 _FOLDS_OF_A_SINGLE_SPLIT = 5
@@ -61,7 +61,7 @@ class CellSettings:
             n_threads=n_threads,
             n_columns=n_samples * reduction.columns_per_row if n_columns is None else n_columns,
             has_parts=reduction.has_parts,
-            has_squares=isinstance(reduction.loss, (Squared, Expectile)),
+            has_squares=isinstance(reduction.loss, Squares),
         )
 
     @property

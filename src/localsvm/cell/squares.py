@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from localsvm._native import CancelToken, Cell
 from localsvm.cell.columns import Columns
 from localsvm.cell.path import SKIPPED, BoxPaths, PathPlan, PathSolver, WidthPaths, uncancelled
-from localsvm.losses import Expectile, Loss, Squared
+from localsvm.losses import Expectile, Loss, Squares
 from localsvm.reduction import Problem
 
 _MAX_ITERATIONS = 2000  # passes over the kernel matrix; far more than any solve was seen to need
@@ -97,6 +97,6 @@ def _targets(cell: Cell, columns: Columns, numbers: list[int], token: CancelToke
 
 def path_solver(cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> PathSolver:
     """Return the solver for the loss of the problems, which is of one kind in a cell."""
-    if isinstance(columns.problems[0].loss, (Squared, Expectile)):
+    if isinstance(columns.problems[0].loss, Squares):
         return SquarePaths(cell, columns, n_threads, token)
     return BoxPaths(cell, columns, n_threads, token)

@@ -30,7 +30,7 @@ from localsvm.cell.trained import (
     TrainedCell,
     count_unconverged,
 )
-from localsvm.reduction import Problem
+from localsvm.reduction import Problem, unbounded
 
 
 def train_cell(
@@ -381,12 +381,11 @@ def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
         constants = reduction.constants(rows.y, rows.weight)
     else:
         constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
-    unbounded = np.tile([-np.inf, np.inf], (reduction.n_outputs, 1))
     scores = np.tile(reduction.scores(constants[None, :]), (len(rows.y), 1)).astype(np.float32)
     none = np.zeros((0, 0, 0))
     return TrainedCell(
         number=task.number,
-        functions=CellFunctions(settings.kernel, constants, unbounded),
+        functions=CellFunctions(settings.kernel, constants, unbounded(reduction.n_outputs)),
         width=np.zeros(0),
         lam=np.zeros(0),
         radius=task.radius,

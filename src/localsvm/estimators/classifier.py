@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,14 +25,17 @@ from localsvm.estimators.validation import (
     check_positive_weights,
     check_share,
     check_weights,
+    class_masses,
     class_weights,
 )
-from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, calibrate, decide
+from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
 from localsvm.model.predict import predict_probabilities
 from localsvm.operating_point import SCORES, OperatingPoint, RocPoints
 from localsvm.reduction import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.training import OnProgress
+
+FloatArray = NDArray[np.float64]
 
 _LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared": SquaredMargin()}
 _REDUCTIONS: dict[str, type[OneVsOne] | type[OneVsRest]] = {"ovo": OneVsOne, "ovr": OneVsRest}
@@ -97,7 +100,6 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     operating_point_: OperatingPoint
     roc_front_: RocPoints
     _left_out: LeftOutScores | None
-    _factor: tuple[float, ...]
 
     def __init__(
         self,
@@ -193,8 +195,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         weight = check_weights(sample_weight, len(labels))
         classes, index = _classes(labels, weight)
         factor = class_weights(self.class_weight, classes, index, weight)
-        check_magnitude(weight * factor[index])
-        reduction = self._reduction(len(classes), decision, _masses(index, weight * factor[index], len(classes)))
+        weighted = weight * factor[index]
+        check_magnitude(weighted)
+        reduction = self._reduction(len(classes), decision, partial(class_masses, index, weighted))
         settings = replace(
             settings,
             cell=replace(settings.cell, reduction=reduction),
@@ -204,7 +207,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
         result = self._fit_model(features, target, weight, settings, callback)
         self.classes_ = classes
-        self._left_out, self._factor = result.left_out, settings.class_factor
+        self._left_out = result.left_out
         self._tell_decision(result.decision)
         self._warn(settings)
         return self
@@ -230,7 +233,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             check_positive_weights(self.positive_weights)
         return DecisionPlan(self.objective, false_alarm, keeps_machines=self.positive_weights is not None)
 
-    def _reduction(self, n_classes: int, decision: DecisionPlan, masses: NDArray[np.float64]) -> Reduction:
+    def _reduction(self, n_classes: int, decision: DecisionPlan, masses: Callable[[int], FloatArray]) -> Reduction:
         loss = _LOSSES[self.loss]
         if n_classes == 2:
             return Binary(loss, self._positive_weights(decision, masses))
@@ -241,13 +244,14 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             )
         return _REDUCTIONS[self.multiclass](n_classes, loss)
 
-    def _positive_weights(self, decision: DecisionPlan, masses: NDArray[np.float64]) -> tuple[float, ...]:
+    def _positive_weights(self, decision: DecisionPlan, masses: Callable[[int], FloatArray]) -> tuple[float, ...]:
         """Return the weights of the positive class: as given, or from none to balance where that may help."""
         if self.positive_weights is not None:
             return tuple(float(weight) for weight in self.positive_weights)
         if decision.is_plain:
             return (1.0,)
-        balance = float(masses[0] / masses[1])
+        negative, positive = masses(2).tolist()
+        balance = negative / positive
         return tuple(dict.fromkeys((1.0, balance**0.5, balance)))
 
     def at_false_alarm(self, false_alarm: float) -> Self:
@@ -275,20 +279,15 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         bound = check_share("false_alarm", false_alarm)
-        left_out, reduction = self._left_out, self.model_.reduction
-        if left_out is None or not isinstance(reduction, Binary):
+        left_out = self._left_out
+        if left_out is None:
             raise InvalidParameter(
                 "at_false_alarm needs the machines of several weights: fit with positive_weights=[...]."
             )
         plan = DecisionPlan(false_alarm=bound, keeps_machines=True)
-        decision = decide(left_out, plan, np.asarray(self._factor)[(left_out.y > 0).astype(np.intp)])
         moved = copy(self)
-        moved.operating_point_ = decision.point
-        moved.model_ = replace(
-            self.model_,
-            reduction=replace(reduction, machine=decision.point.machine, threshold=decision.point.threshold),
-            calibration=calibrate(left_out, reduction, decision.point),
-        )
+        moved.operating_point_ = decide(left_out, plan).point
+        moved.model_ = at_point(self.model_, left_out, moved.operating_point_, keep=True)
         return moved
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -401,8 +400,3 @@ def _classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any]
         )
     index = np.searchsorted(classes, y)
     return classes, np.minimum(index, len(classes) - 1)
-
-
-def _masses(index: NDArray[np.intp], weight: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
-    """Return the weight of every class, sums rounded once: the same for any order of the rows."""
-    return np.array([math.fsum(weight[index == c]) for c in range(n_classes)])

@@ -374,6 +374,11 @@ def check_positive_weights(weights: Any) -> None:
         raise InvalidParameter(f"positive_weights={weights!r}: give a list of positive numbers, like [0.5, 1, 2].")
 
 
+def class_masses(y_index: NDArray[np.intp], weight: NDArray[np.float64], n_classes: int) -> NDArray[np.float64]:
+    """Return the weight of every class, sums rounded once: the same for any order of the rows."""
+    return np.array([math.fsum(weight[y_index == c]) for c in range(n_classes)])
+
+
 def class_weights(
     class_weight: Any, classes: NDArray[Any], y_index: NDArray[np.intp], weight: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -381,8 +386,7 @@ def class_weights(
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        # Sums rounded once: the same for any order of the rows.
-        mass = np.array([math.fsum(weight[y_index == c]) for c in range(len(classes))])
+        mass = class_masses(y_index, weight, len(classes))
         return np.asarray(mass.sum() / (len(classes) * mass))
     known = classes.tolist()
     for label in class_weight:

@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.trained import PHASES
+from localsvm.data.arranged import ArrangedRows
 from localsvm.data.content import Rows, canonical_rows, distinct_rows
-from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
+from localsvm.data.rows import ModelRows, ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
 from localsvm.data.source import KeptRows, RowSource
 from localsvm.errors import InvalidData
@@ -62,6 +63,8 @@ class FitSettings:
     """Columns that are scaled; those after them are on their scale already. None is all."""
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
+    workspace: str | None = None
+    """Directory in which rows are arranged by cell, on disk; None: they are read from where they are."""
 
     def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
@@ -109,8 +112,10 @@ def fit_model(
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
         scaled = time.perf_counter()
-        rows = ScaledRows(X, scaling)
+        rows = _model_rows(X, scaling, settings)
         partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
+        if len(members.order) == len(rows):  # each in one cell
+            rows.arrange(members.order)
     del hashes, sample
     partitioned = time.perf_counter()
 
@@ -126,6 +131,11 @@ def fit_model(
     seconds["calibration"] = time.perf_counter() - trained
     seconds["total"] = time.perf_counter() - begin
     return replace(result, seconds=seconds)
+
+
+def _model_rows(X: RowSource, scaling: Scaling, settings: FitSettings) -> ModelRows:
+    rows = ScaledRows(X, scaling)
+    return rows if settings.workspace is None else ArrangedRows(rows, settings.workspace)
 
 
 def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult:
@@ -196,7 +206,7 @@ class CellTasks(Sequence[CellTask]):
 
     def __init__(
         self,
-        rows: ScaledRows,
+        rows: ModelRows,
         y: NDArray[np.float64],
         weight: NDArray[np.float64],
         members: Members,

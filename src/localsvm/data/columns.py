@@ -10,13 +10,14 @@ The last two are on their scale already; `Columns.n_numbers` says where they beg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.data.disk import RowFile
 from localsvm.data.source import RowSource
 from localsvm.data.sparse import SparseRows
 from localsvm.errors import InvalidData
@@ -30,13 +31,18 @@ _CATEGORY = 0.5
 _GAP = 0.1
 
 
+Numbers = NDArray[np.floating] | SparseRows | RowFile
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows with one column for each of the input: numbers, or places in a list of categories; NaN is missing."""
 
-    X: NDArray[np.floating] | SparseRows
+    X: Numbers
     names: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """The lists, by column."""
+    labels: tuple[str, ...] | None = None
+    """What the columns are called, if they are."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -186,9 +192,8 @@ def _learn_numbers(
 ) -> tuple[dict[int, float], tuple[int, ...]]:
     """Return the medians of the columns that have numbers, and which of these have gaps."""
     medians, gappy = {}, []
-    for j, column in enumerate(_each_column(table.X)):
-        if j in table.names:
-            continue
+    wanted = [j for j in range(table.X.shape[1]) if j not in table.names]
+    for j, column in zip(wanted, _each_column(table.X, wanted), strict=True):
         numbers = column[present]
         known = ~np.isnan(numbers)
         if known.any():
@@ -197,8 +202,8 @@ def _learn_numbers(
     return medians, tuple(gappy)
 
 
-def _each_column(X: NDArray[np.floating] | SparseRows) -> Iterable[NDArray[np.floating]]:
-    return X.columns() if isinstance(X, SparseRows) else X.T
+def _each_column(X: Numbers, wanted: Sequence[int]) -> Iterable[NDArray[np.floating]]:
+    return (X[:, j] for j in wanted) if isinstance(X, np.ndarray) else X.columns(wanted)
 
 
 def weighted_median(values: NDArray[np.floating], weight: NDArray[np.float64]) -> float:
@@ -227,8 +232,8 @@ def weighted_median(values: NDArray[np.floating], weight: NDArray[np.float64]) -
 
 def _learn_categories(table: Table, present: NDArray[np.intp], weight: NDArray[np.float64]) -> tuple[Category, ...]:
     found = []
-    for column, names in table.names.items():
-        codes = np.asarray(table.X)[present, column]
+    for (column, names), values in zip(table.names.items(), _each_column(table.X, list(table.names)), strict=True):
+        codes = values[present]
         missing = np.isnan(codes)
         mass = _masses(codes[~missing].astype(np.intp), weight[~missing], len(names))
         # The heaviest first, equal ones by name; those that have no mass were not seen.

@@ -1,18 +1,40 @@
 """Rows of the caller's data as the model sees them: scaled to float32, a block at a time, never copied whole.
 
-Enters: a source of rows and a scaling. Leaves: `ScaledRows`, and a sample of rows that content decides.
+Enters: a source of rows and a scaling. Leaves: `ScaledRows`, which are `ModelRows`, and a sample of rows that content
+decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import RowSource, block_rows, row_blocks
+
+
+class ModelRows(Protocol):
+    """Rows as the model sees them, wherever they are."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+
+    def blocks(self, begin: int, end: int) -> Iterator[slice]:
+        """Yield slices of rows to read at a time that cover begin to end."""
+
+    def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some rows, given by a slice or by their numbers."""
+
+    def arrange(self, order: NDArray[np.intp]) -> None:
+        """Prepare for being read in this order; the numbers of the rows stay what they are."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +65,9 @@ class ScaledRows:
         for block in self.blocks(0, len(rows)):
             out[block] = self.scaling.apply(self.X[rows[block]])
         return out
+
+    def arrange(self, order: NDArray[np.intp]) -> None:
+        """Do nothing: any order is as good as another."""
 
 
 def mean_ball(X: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:

@@ -6,7 +6,7 @@ nothing to say but that they are zero, so a fit to a sparse matrix is the fit to
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,10 +49,10 @@ class SparseRows:
         """Return some rows as a dense array."""
         return np.asarray(self.matrix[rows].toarray())
 
-    def columns(self) -> Iterator[NDArray[Any]]:
-        """Yield the columns, each as a dense array."""
+    def columns(self, wanted: Sequence[int]) -> Iterator[NDArray[Any]]:
+        """Yield some columns, each as a dense array."""
         by_column = self.matrix.tocsc()
-        for number in range(self.shape[1]):
+        for number in wanted:
             yield np.asarray(by_column[:, [number]].toarray()).ravel()
 
     def where(self, test: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[NDArray[Any], NDArray[Any]]:

@@ -16,6 +16,7 @@ from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.columns import Columns, Table, learn_columns
+from localsvm.data.disk import RowFile
 from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
@@ -127,12 +128,30 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _check_features(self, X: Any, *, reset: bool) -> Table:
         """Return X as a table of the right shape, without infinity, and without NaN unless it is imputed."""
         known = None if reset else self.columns_
-        if (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
+        if isinstance(X, Table):
+            table = self._take_table(X, reset=reset)
+        elif (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
             table = self._read_frame(X, known)
         else:
             table = Table(self._read_numbers(X, reset=reset))
         imputes = self.missing == "impute" if reset else known is not None and known.fills is not None
         check_finite(table.X, getattr(self, "feature_names_in_", None), impute=imputes)
+        return table
+
+    def _take_table(self, table: Table, *, reset: bool) -> Table:
+        """Remember the columns of a table, or compare them with those of the training data."""
+        names = None if table.labels is None else np.array(table.labels, dtype=object)
+        if reset:
+            self.n_features_in_ = table.X.shape[1]
+            self.__dict__.pop("feature_names_in_", None)
+            if names is not None:
+                self.feature_names_in_ = names
+        elif table.X.shape[1] != self.n_features_in_:
+            raise InvalidData(
+                f"the table has {table.X.shape[1]} columns, but the training data had {self.n_features_in_}."
+            )
+        elif names is not None and not np.array_equal(names, getattr(self, "feature_names_in_", names)):
+            raise InvalidData("the columns of the table are not those of the training data, or in another order.")
         return table
 
     def _read_frame(self, X: Any, known: Columns | None) -> Table:
@@ -166,6 +185,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         columns = learn_columns(features, weight, impute=self.missing == "impute")
         if columns is not None:
             settings = replace(settings, n_scaled=columns.n_numbers)
+        if isinstance(features.X, RowFile):
+            settings = replace(settings, workspace=features.X.directory)
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 

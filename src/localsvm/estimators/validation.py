@@ -19,7 +19,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
 from localsvm.data.frames import is_missing
-from localsvm.data.source import read_blocks
+from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.errors import InvalidData, InvalidParameter
 
@@ -117,7 +117,7 @@ def seed_of(random_state: Any) -> int:
     raise InvalidParameter(f"random_state={random_state!r}: give None, an integer of at least 0 or a RandomState.")
 
 
-def check_finite(X: NDArray[np.floating] | SparseRows, names: Sequence[str] | None, *, impute: bool) -> None:
+def check_finite(X: RowSource, names: Sequence[str] | None, *, impute: bool) -> None:
     """Refuse infinity, and NaN if it is not to be imputed, saying where the first ones are and how many."""
     numbers = [X.stored] if isinstance(X, SparseRows) else read_blocks(X)
     if all(np.isfinite(block).all() for block in numbers):
@@ -129,13 +129,13 @@ def check_finite(X: NDArray[np.floating] | SparseRows, names: Sequence[str] | No
 
 
 def _refuse_values(
-    X: NDArray[np.floating] | SparseRows,
+    X: RowSource,
     test: Callable[[NDArray[Any]], NDArray[np.bool_]],
     names: Sequence[str] | None,
     what: str,
     advice: str,
 ) -> None:
-    rows, columns = X.where(test) if isinstance(X, SparseRows) else np.nonzero(test(X))
+    rows, columns = X.where(test) if isinstance(X, SparseRows) else _where(X, test)
     if len(rows) == 0:
         return
     column = int(columns.min())
@@ -144,6 +144,19 @@ def _refuse_values(
     raise InvalidData(
         f"column {_label(names, column)} has {len(rows)} {what} at row {int(rows.min())}){others}. {advice}"
     )
+
+
+def _where(
+    X: RowSource, test: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns of the numbers that the test finds."""
+    found, begin = [], 0
+    for block in read_blocks(X):
+        rows, columns = np.nonzero(test(block))
+        found.append((begin + rows, columns))
+        begin += len(block)
+    rows, columns = (np.concatenate(part) for part in zip(*found, strict=True))
+    return rows, columns
 
 
 def _label(names: Sequence[str] | None, column: int) -> str:

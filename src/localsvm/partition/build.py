@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localsvm.data.content import content_hash
-from localsvm.data.rows import ScaledRows
+from localsvm.data.rows import ModelRows, ScaledRows
 from localsvm.data.scaling import AffineScaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
@@ -58,7 +58,7 @@ class PartitionPlan:
 
 
 def build_partition(
-    plan: PartitionPlan, rows: ScaledRows, hashes: NDArray[np.uint64], seed: int, thread_map: ThreadMap = map
+    plan: PartitionPlan, rows: ModelRows, hashes: NDArray[np.uint64], seed: int, thread_map: ThreadMap = map
 ) -> tuple[Partition, Members]:
     """Cut the rows into cells."""
     if not isinstance(plan.kind, str):
@@ -178,7 +178,7 @@ def _rows_of(X: ArrayLike) -> ScaledRows:
     return ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
 
 
-def _members_of(partition: Any, rows: ScaledRows) -> Members:
+def _members_of(partition: Any, rows: ModelRows) -> Members:
     """Assign the rows to the cells of a user's partition, and check what it says."""
     n_cells = len(partition.centers)
     labels = np.empty(len(rows), dtype=np.int64)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.content import content_hash
-from localsvm.data.rows import ScaledRows, mean_ball
+from localsvm.data.rows import ModelRows, mean_ball
 from localsvm.partition.base import Members, ThreadMap, hash_blocks
 
 
@@ -34,10 +34,10 @@ class ChunkPartition:
 
 
 def build_chunks(
-    rows: ScaledRows, cell_size: int, seed: int, thread_map: ThreadMap = map
+    rows: ModelRows, cell_size: int, seed: int, thread_map: ThreadMap = map
 ) -> tuple[ChunkPartition, Members]:
     """Cut the rows into chunks of nearly equal size; equal rows share a chunk."""
-    hashes = hash_blocks(rows.take, rows.X.shape, seed, thread_map)
+    hashes = hash_blocks(rows.take, (len(rows), rows.n_features), seed, thread_map)
     last_hashes = _equal_ranges(hashes, cell_size)
     members = Members.of_labels(_chunk_of(hashes, last_hashes), len(last_hashes))
     chunks = list(thread_map(lambda j: mean_ball(rows.take(_by_hash(members.rows(j), hashes))), range(len(members))))

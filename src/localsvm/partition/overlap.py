@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.rows import ScaledRows
+from localsvm.data.rows import ModelRows
 from localsvm.partition.base import Members, ThreadMap
 from localsvm.partition.near import nearest_rows
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
@@ -38,7 +38,7 @@ class OverlapPartition:
 
 
 def build_overlap(
-    rows: ScaledRows, hashes: NDArray[np.uint64], cell_size: int, thread_map: ThreadMap = map
+    rows: ModelRows, hashes: NDArray[np.uint64], cell_size: int, thread_map: ThreadMap = map
 ) -> tuple[OverlapPartition, Members]:
     """Cut the rows into cells and let each reach out for its nearest neighbours."""
     own_size = max(1.0, np.floor(_OWN_SHARE * cell_size))

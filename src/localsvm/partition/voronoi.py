@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
-from localsvm.data.rows import ScaledRows, smallest_hashes
+from localsvm.data.rows import ModelRows, smallest_hashes
 from localsvm.partition.base import Members, ThreadMap, for_each
 
 LARGEST_TRAVERSAL = 50_000
@@ -84,13 +84,13 @@ class SplitLimit:
 
 
 def build_voronoi(
-    rows: ScaledRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap = map
+    rows: ModelRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap = map
 ) -> tuple[VoronoiPartition, Members]:
     """Cut the rows into cells within the limit; a cell of equal rows may exceed it.
 
     Parameters
     ----------
-    rows : ScaledRows
+    rows : ModelRows
         The training rows.
     hashes : ndarray of uint64
         Their content hashes: where the traversal starts and what a subsample is.
@@ -125,7 +125,7 @@ class _TreeBuilder:
     # `order` holds all row numbers; a node is a range of it. Splitting a node sorts its range by child, so that in
     # the end every cell is a range.
 
-    def __init__(self, rows: ScaledRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap) -> None:
+    def __init__(self, rows: ModelRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap) -> None:
         self.rows, self.hashes, self.limit, self.map = rows, hashes, limit, thread_map
         self.order = np.arange(len(rows))
         self.token = _native.CancelToken()
@@ -162,6 +162,8 @@ class _TreeBuilder:
         """Split all nodes of a level: large ones one after the other, in blocks; small ones side by side."""
         large = {node for node in level if node[1] - node[0] > LARGEST_TRAVERSAL}
         splits = {node: self._split_large(*node) for node in level if node in large}
+        if large:
+            self.rows.arrange(self.order)  # a node is a range, and read at one go from now on
         small = [node for node in level if node not in large]
         splits.update(zip(small, self.map(lambda node: self._split_small(*node), small), strict=True))
         return [splits[node] for node in level]

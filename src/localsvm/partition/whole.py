@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.rows import ScaledRows
+from localsvm.data.rows import ModelRows
 from localsvm.partition.base import Members
 
 
@@ -23,7 +23,7 @@ class WholePartition:
         return np.zeros(len(X), dtype=np.int32)
 
 
-def build_whole(rows: ScaledRows) -> tuple[WholePartition, Members]:
+def build_whole(rows: ModelRows) -> tuple[WholePartition, Members]:
     """Put all rows into one cell."""
     ends = [(X.min(axis=0), X.max(axis=0)) for X in map(rows.take, rows.blocks(0, len(rows)))]
     low, high = np.min([a for a, _ in ends], axis=0), np.max([b for _, b in ends], axis=0)

@@ -1,0 +1,103 @@
+"""Scaled rows on disk, put into the order in which they are read.
+
+Enters: scaled rows, too many for the memory. Leaves: `ArrangedRows`, which the stages read like `ScaledRows`; when a
+stage knows how rows belong together it has them arranged, so that those of a cell are read at one go.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.data.disk import RowFile
+from localsvm.data.rows import ScaledRows
+from localsvm.data.source import block_rows, row_blocks
+
+
+class ArrangedRows:
+    """Rows that were scaled when they were written.
+
+    Parameters
+    ----------
+    rows : ScaledRows
+        The rows; they are read once, from first to last.
+    directory : path
+        Where there is room for them, twice while they are arranged.
+    buffer_bytes : int, optional
+        Memory that an arrangement may take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.arranged import ArrangedRows
+    >>> from localsvm.data.rows import ScaledRows
+    >>> from localsvm.data.scaling import fit_scaling
+    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
+    >>> rows = ArrangedRows(ScaledRows(X, fit_scaling("minmax", X, np.ones(4))), ".")
+    >>> rows.arrange(np.array([3, 1, 0, 2]))
+    >>> rows.take(np.array([1, 2])).ravel()
+    array([0.25, 0.5 ], dtype=float32)
+    """
+
+    def __init__(self, rows: ScaledRows, directory: str | os.PathLike[str], buffer_bytes: int = 64 << 20) -> None:
+        self._directory, self._buffer_bytes = directory, buffer_bytes
+        self._file = RowFile((len(rows), rows.n_features), np.float32, directory)
+        self._position: NDArray[np.unsignedinteger] | None = None  # of every row in the file; None: where it was
+        for block in rows.blocks(0, len(rows)):
+            self._file.write(block.start, rows.take(block))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._file)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self._file.shape[1]
+
+    def blocks(self, begin: int, end: int) -> Iterator[slice]:
+        """Yield slices of rows to read at a time that cover begin to end."""
+        return row_blocks(begin, end, block_rows(self.n_features))
+
+    def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
+        """Return some rows, given by a slice or by their numbers."""
+        return self._file[rows if self._position is None else self._position[rows]]
+
+    def arrange(self, order: NDArray[np.intp]) -> None:
+        """Put the rows into this order in the file; their numbers stay what they are.
+
+        The file is read from first to last, and every row goes to the bucket that its new place is in; buckets have
+        room in memory, where their rows are put in order.
+        """
+        place = np.empty(len(order), dtype=np.uint32 if len(order) < 1 << 32 else np.uint64)
+        place[order] = np.arange(len(order), dtype=place.dtype)
+        # By where a row is now: where it goes.
+        goes_to = place if self._position is None else place[np.argsort(self._position, kind="stable")]
+        bucket_rows = max(1, self._buffer_bytes // (8 * self.n_features))
+        if len(order) > bucket_rows:
+            self._deal(goes_to // bucket_rows, len(order))
+            # In a bucket rows stand as they came.
+            goes_to = goes_to[np.argsort(goes_to // bucket_rows, kind="stable")]
+        for bucket in row_blocks(0, len(order), bucket_rows):
+            rows = self._file.read(bucket.start, bucket.stop)
+            rows[goes_to[bucket] - bucket.start] = rows.copy()
+            self._file.write(bucket.start, rows)
+        self._position = place
+
+    def _deal(self, bucket: NDArray[np.unsignedinteger], n_rows: int) -> None:
+        """Rewrite the file sorted by bucket, rows of a bucket in the order in which they came."""
+        dealt = RowFile((n_rows, self.n_features), np.float32, self._directory)
+        ends = np.cumsum(np.bincount(bucket))
+        cursor = np.concatenate([[0], ends[:-1]])
+        for block in row_blocks(0, n_rows, max(1, self._buffer_bytes // (8 * self.n_features))):
+            order = np.argsort(bucket[block], kind="stable")
+            rows = self._file.read(block.start, block.stop)[order]
+            found, begins, counts = np.unique(bucket[block][order], return_index=True, return_counts=True)
+            for number, begin, count in zip(found.tolist(), begins.tolist(), counts.tolist(), strict=True):
+                dealt.write(int(cursor[number]), rows[begin : begin + count])
+                cursor[number] += count
+        self._file.close()
+        self._file = dealt

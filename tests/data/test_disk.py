@@ -80,9 +80,9 @@ def test_a_directory_that_is_not_there_is_refused(tmp_path):
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux has a device that is always full")
 def test_a_disk_that_fills_up_gives_a_sentence(tmp_path):
     rows = RowFile((1000, 10), np.float64, tmp_path)
-    with open("/dev/full", "r+b", buffering=0) as rows._file:
-        with pytest.raises(InvalidData, match="Name a directory on a larger disk"):
-            rows.write(0, np.ones((1000, 10)))
+    refused = pytest.raises(InvalidData, match="Name a directory on a larger disk")
+    with open("/dev/full", "r+b", buffering=0) as rows._file, refused:
+        rows.write(0, np.ones((1000, 10)))
 
 
 def arranged(X, directory, buffer_bytes):

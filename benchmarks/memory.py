@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.sets import cells
 from localsvm.cell import CellSettings, CellTask, Grid, train, train_cell
+from localsvm.cell.extent import cell_radius
 from localsvm.data.content import canonical_rows
-from localsvm.fit import cell_radius
 
 MEGABYTE = 1_000_000
 

@@ -19,7 +19,8 @@ from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
-from localsvm.fit import FitSettings, available_threads, fit_model
+from localsvm.fit import fit_model
+from localsvm.preparation import FitSettings, available_threads
 from localsvm.training import MemoryLimit, MemoryPlan, Progress, plan_memory, train_cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")

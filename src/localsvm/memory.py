@@ -1,4 +1,4 @@
-"""How much memory there is: for the plan of a fit, before it starts."""
+"""How much memory there is, and how much is taken: for the plan of a fit, before it starts."""
 
 from __future__ import annotations
 
@@ -16,6 +16,12 @@ def available_memory() -> int | None:
     """
     known = [n_bytes for n_bytes in (_machine(), _control_group(), *_process_limits()) if n_bytes is not None]
     return max(0, min(known)) if known else None
+
+
+def resident_memory() -> int | None:
+    """Return the bytes that this process holds in memory, or None where nobody knows."""
+    fields = _fields("/proc/self/status")
+    return fields["VmRSS"] * 1024 if "VmRSS" in fields else None
 
 
 def _machine() -> int | None:

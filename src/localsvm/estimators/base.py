@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from abc import abstractmethod
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from localsvm.cell.grid import Grid
@@ -35,14 +36,28 @@ from localsvm.estimators.validation import (
     seed_of,
 )
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
-from localsvm.fit import FitResult, FitSettings, available_threads, fit_model
+from localsvm.fit import FitResult, fit_model
+from localsvm.forecast import Forecast, forecast_fit
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import predict_scores
 from localsvm.partition.build import PartitionPlan
+from localsvm.preparation import FitSettings, available_threads
 from localsvm.reduction import Reduction
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a fit was given, checked: rows as the model takes them, targets, weights and settings."""
+
+    rows: RowSource
+    columns: Columns | None
+    target: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    settings: FitSettings
+    classes: NDArray[Any] | None = None
 
 
 class LocalEstimator(BaseEstimator):  # type: ignore[misc]
@@ -174,19 +189,54 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             raise explained from None
         return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
 
-    def _fit_model(
-        self,
-        features: Table,
-        target: NDArray[np.float64],
-        weight: NDArray[np.float64],
-        settings: FitSettings,
-        callback: OnProgress | None,
-    ) -> FitResult:
+    @abstractmethod
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
+        """Check all that a fit is given."""
+
+    def _encode(
+        self, features: Table, target: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings
+    ) -> Checked:
+        """Learn the columns of the model, and return the rows with them."""
         columns = learn_columns(features, weight, impute=self.missing == "impute")
         if columns is not None:
             settings = replace(settings, n_scaled=columns.n_numbers)
         if isinstance(features.X, RowFile):
             settings = replace(settings, workspace=features.X.directory)
+        return Checked(_encoded(features, columns), columns, target, weight, settings)
+
+    def forecast(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
+    ) -> Forecast:
+        """Forecast what `fit` will take: rows are scaled and cut into cells, and a few cells are trained.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Targets.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples.
+        callback : callable, optional
+            Called with the `Progress` of the cells that are trained.
+
+        Returns
+        -------
+        Forecast
+            Seconds, bytes of memory at the peak, cells.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC
+        >>> from localsvm.data import toy_mixture
+        >>> X, y = toy_mixture(600, 2, random_state=0)
+        >>> LocalSVC(cell_size=100).forecast(X, y).n_rows
+        600
+        """
+        checked = clone(self)._check(X, y, sample_weight)
+        return forecast_fit(checked.rows, checked.target, checked.weight, checked.settings, callback)
+
+    def _fit_model(self, checked: Checked, callback: OnProgress | None) -> FitResult:
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 
@@ -194,8 +244,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             for listener in listeners:
                 listener(progress)
 
-        result = fit_model(_encoded(features, columns), target, weight, settings, tell if listeners else None)
-        self.model_, self.columns_ = result.model, columns
+        tells = tell if listeners else None
+        result = fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells)
+        self.model_, self.columns_ = result.model, checked.columns
         self.timings_ = result.seconds
         self.cells_ = [_record(cell) for cell in result.model.cells]
         self.n_cells_ = len(self.cells_)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidData, InvalidParameter
-from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.validation import (
     check_choice,
@@ -188,6 +188,15 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> clf.predict([[0.0], [1.2]])
         array(['a', 'b'], dtype='<U1')
         """
+        checked = self._check(X, y, sample_weight)
+        result = self._fit_model(checked, callback)
+        assert checked.classes is not None
+        self.classes_, self._left_out = checked.classes, result.left_out
+        self._tell_decision(result.decision)
+        self._warn(checked.settings)
+        return self
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(Binary())
         decision = self._check_decision()
         features = self._check_features(X, reset=True)
@@ -205,12 +214,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             decision=decision,
         )
         target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
-        result = self._fit_model(features, target, weight, settings, callback)
-        self.classes_ = classes
-        self._left_out = result.left_out
-        self._tell_decision(result.decision)
-        self._warn(settings)
-        return self
+        return replace(self._encode(features, target, weight, settings), classes=classes)
 
     def _tell_decision(self, decision: Decision | None) -> None:
         for name in ("operating_point_", "roc_front_"):

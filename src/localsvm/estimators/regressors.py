@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from localsvm.cell.grid import Grid
-from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.validation import (
     check_choice,
@@ -82,6 +82,13 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         >>> model.predict([[1.5]]).shape
         (1,)
         """
+        checked = self._check(X, y, sample_weight)
+        self._fit_model(checked, callback)
+        self._shown = self._shown_scores(checked.target)
+        self._warn(checked.settings)
+        return self
+
+    def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(self._reduction(1))
         features = self._check_features(X, reset=True)
         targets = check_targets(y, len(features), self._several_targets)
@@ -89,10 +96,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         check_magnitude(weight)
         if targets.ndim == 2:
             settings = replace(settings, cell=replace(settings.cell, reduction=self._reduction(targets.shape[1])))
-        self._fit_model(features, targets, weight, settings, callback)
-        self._shown = self._shown_scores(targets)
-        self._warn(settings)
-        return self
+        return self._encode(features, targets, weight, settings)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predictions.

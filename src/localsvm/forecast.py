@@ -1,0 +1,101 @@
+"""What a fit will take, before it is run: rows are scaled and cut into cells, a few cells are trained.
+
+Enters: validated rows and `FitSettings`. Leaves: a `Forecast`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.settings import CellSettings
+from localsvm.cell.trained import TrainedCell
+from localsvm.data.source import RowSource
+from localsvm.memory import resident_memory
+from localsvm.preparation import FitSettings, Prepared, prepare
+from localsvm.training import OnProgress, train_cells
+
+_PILOT_CELLS = 24
+# The seconds of a cell grow with the square of its rows, less where solves are easy.
+_GROWTH = 1.7
+_LEFT_OUT_BYTES = 64  # per row: what calibration makes of out-of-fold scores
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a fit will take."""
+
+    n_rows: int
+    n_features: int
+    n_cells: int
+    largest_cell: int
+    seconds: float
+    """Of the whole fit, wall clock."""
+    memory: int
+    """Bytes of the process at the peak."""
+    model_bytes: int
+    """Of support vectors and coefficients."""
+    pilot_cells: int
+    pilot_seconds: float
+    """What the forecast took."""
+
+
+def forecast_fit(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    settings: FitSettings,
+    on_progress: OnProgress | None = None,
+) -> Forecast:
+    """Forecast the seconds and the memory of a fit."""
+    begin = time.perf_counter()
+    prepared = prepare(X, y, weight, settings)
+    ready = time.perf_counter()
+    chosen = _spread_by_size(prepared.sizes)
+    sizes = prepared.sizes[chosen]
+    tasks = [prepared.tasks[number] for number in chosen.tolist()]
+    cells = train_cells(tasks, sizes, settings.cell, prepared.plan, on_progress)
+    seconds = time.perf_counter() - ready
+    of_all = _share(prepared.sizes, _GROWTH) / _share(sizes, _GROWTH)
+    model_bytes = int(_model_bytes(cells) * prepared.sizes.sum() / sizes.sum())
+    return Forecast(
+        n_rows=prepared.n_rows,
+        n_features=prepared.n_features,
+        n_cells=len(prepared.sizes),
+        largest_cell=int(prepared.sizes.max()),
+        seconds=ready - begin + seconds * of_all,
+        memory=_peak(prepared, settings.cell, model_bytes),
+        model_bytes=model_bytes,
+        pilot_cells=len(cells),
+        pilot_seconds=time.perf_counter() - begin,
+    )
+
+
+def _spread_by_size(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return some cells, of all sizes alike."""
+    by_size = np.argsort(sizes, kind="stable")
+    count = min(_PILOT_CELLS, len(sizes))
+    return by_size[((np.arange(count) + 0.5) * len(sizes) / count).astype(np.intp)]
+
+
+def _share(sizes: NDArray[np.intp], growth: float) -> float:
+    return float((sizes.astype(np.float64) ** growth).sum())
+
+
+def _model_bytes(cells: list[TrainedCell]) -> int:
+    sums = [part for cell in cells for part in cell.functions.sums]
+    return sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
+
+
+def _peak(prepared: Prepared, settings: CellSettings, model_bytes: int) -> int:
+    """Return what there is now, with the cells at work, and then with the model and what calibration makes."""
+    plan, largest = prepared.plan, int(prepared.sizes.max())
+    threads = plan.n_threads if plan.folds_side_by_side else 1
+    cell = settings.bytes_needed(largest, prepared.n_features, threads)
+    stored = {"full": cell.full, "kernel": cell.kernel, "rows": plan.bytes_per_cell or cell.smallest}
+    at_work = plan.cells_at_once * stored[cell.storage(plan.bytes_per_cell)]
+    left_out = _LEFT_OUT_BYTES * prepared.n_rows if settings.reduction.is_classification else 0
+    return (resident_memory() or 0) + model_bytes + max(at_work, left_out)

@@ -1,0 +1,234 @@
+"""Before cells are trained: sample -> scale -> partition -> tasks, and a plan of the memory.
+
+Enters: validated rows and `FitSettings`. Leaves: `Prepared`: everything that training needs. Rows stay where the caller
+has them; each stage reads, scales and converts the blocks it needs.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.extent import cell_radius
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.data.arranged import ArrangedRows
+from localsvm.data.content import Rows, canonical_rows, distinct_rows
+from localsvm.data.rows import ModelRows, ScaledRows, mean_ball, smallest_hashes
+from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
+from localsvm.data.source import KeptRows, RowSource
+from localsvm.errors import InvalidData
+from localsvm.left_out import DecisionPlan
+from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
+from localsvm.partition.build import PartitionPlan, build_partition
+from localsvm.pilot import Sample, choose_scaling
+from localsvm.training import MemoryLimit, MemoryPlan, plan_memory
+
+# Rows from which standard and quantile scaling are fitted, and the pilot is drawn; fewer where they are wide.
+_SAMPLE_ROWS = (200, 100_000)
+_SAMPLE_VALUES = 1 << 24
+_SAMPLE_COPIES = 5  # that exist for a moment, in double precision: drawn, ordered, scaled
+
+# Below this radius squares of distances and of the smallest width leave single precision.
+_SMALLEST_RADIUS = 1e-15
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How to fit: the settings of a cell, and those around it."""
+
+    cell: CellSettings
+    scaling: str | None
+    seed: int
+    n_threads: int
+    partition: PartitionPlan = field(default_factory=PartitionPlan)
+    class_factor: tuple[float, ...] = ()
+    """Factors on the weights of samples by class, in the order of the targets that stand for them; none are ones.
+
+    They are applied when equal samples have been merged: three times a weight w is 3 w exactly, but
+    w f + w f + w f need not be 3 w f.
+    """
+    decision: DecisionPlan = field(default_factory=DecisionPlan)
+    n_scaled: int | None = None
+    """Columns that are scaled; those after them are on their scale already. None is all."""
+    max_memory: int | None = None
+    """Bytes that training may take; None is what the machine has."""
+    workspace: str | None = None
+    """Directory in which rows are arranged by cell, on disk; None: they are read from where they are."""
+
+    def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
+        if not self.class_factor:
+            return np.ones(len(y))
+        return np.asarray(self.class_factor)[np.maximum(y, 0).astype(np.intp)]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Cells that are ready to be trained."""
+
+    scaling: Scaling
+    partition: Partition
+    tasks: CellTasks
+    sizes: NDArray[np.intp]
+    """Rows by cell."""
+    plan: MemoryPlan
+    n_rows: int
+    n_features: int
+    seconds: dict[str, float]
+    """Of each phase so far."""
+
+
+def available_threads() -> int:
+    """Return the number of cores this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:
+        return os.cpu_count() or 1
+
+
+def prepare(X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings) -> Prepared:
+    """Scale the rows and cut them into cells; rows of weight zero are as if absent."""
+    begin = time.perf_counter()
+    limit = MemoryLimit.of(settings.max_memory)
+    if not weight.all():
+        present = np.flatnonzero(weight)
+        X, y, weight = KeptRows(X, present), y[present], weight[present]
+    _check_memory(X, settings, limit)
+    with ThreadPoolExecutor(settings.n_threads) as pool:
+        hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
+        sample = _sample(X, y, weight, hashes, settings)
+        scaling = _fit_scaling(X, sample, settings, limit, pool.map)
+        _check_spread(sample, scaling)
+        scaled = time.perf_counter()
+        rows = _model_rows(X, scaling, settings)
+        partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
+        if len(members.order) == len(rows):  # each in one cell
+            rows.arrange(members.order)
+    return Prepared(
+        scaling=scaling,
+        partition=partition,
+        tasks=CellTasks(rows, y, weight, members, settings),
+        sizes=members.sizes,
+        plan=plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit),
+        n_rows=len(rows),
+        n_features=rows.n_features,
+        seconds={"scaling": scaled - begin, "partition": time.perf_counter() - scaled},
+    )
+
+
+def _model_rows(X: RowSource, scaling: Scaling, settings: FitSettings) -> ModelRows:
+    rows = ScaledRows(X, scaling)
+    return rows if settings.workspace is None else ArrangedRows(rows, settings.workspace)
+
+
+def _sample(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    hashes: NDArray[np.uint64],
+    settings: FitSettings,
+) -> Sample:
+    """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
+    drawn = smallest_hashes(hashes, _sample_rows(X.shape[1]))
+    rows, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
+    return Sample(rows, y, weight * settings.factors(y), settings.n_scaled)
+
+
+def _sample_rows(n_features: int) -> int:
+    return int(np.clip(_SAMPLE_VALUES // n_features, *_SAMPLE_ROWS))
+
+
+def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> None:
+    """Refuse a fit that the memory cannot hold before work starts, where the sizes of cells are known that early."""
+    n_rows, n_features = X.shape
+    largest = settings.partition.largest_cell(n_rows)
+    if largest is not None:
+        sizes = np.full(-(-n_rows // largest), largest)
+        plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
+    sampled = min(n_rows, _sample_rows(n_features))
+    limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
+
+
+def _fit_scaling(
+    X: RowSource, sample: Sample, settings: FitSettings, limit: MemoryLimit, thread_map: ThreadMap
+) -> Scaling:
+    """Fit the scaling: min-max and none to all rows, the others to the sample."""
+    method = settings.scaling
+    if method == "auto":
+        # Copies of a row count once, as far as that is known: a weight of 2 is a row given twice.
+        n_rows = len(sample.y) if len(X) <= _sample_rows(X.shape[1]) else len(X)
+        size = settings.partition.largest_cell(n_rows) or n_rows
+        method = choose_scaling(
+            sample, settings.cell, settings.seed, n_rows, size, max_bytes=limit.n_bytes, thread_map=thread_map
+        )
+    if method in ("minmax", None):
+        return fit_to_ends(method, X, sample.n_scaled)
+    return fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
+
+
+class CellTasks(Sequence[CellTask]):
+    """The samples of every cell, gathered, scaled and merged when they are asked for."""
+
+    def __init__(
+        self,
+        rows: ModelRows,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        members: Members,
+        settings: FitSettings,
+    ) -> None:
+        self._rows, self._y, self._weight = rows, y, weight
+        self._members, self._settings = members, settings
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self._members)
+
+    @overload
+    def __getitem__(self, number: int) -> CellTask: ...
+    @overload
+    def __getitem__(self, number: slice) -> list[CellTask]: ...
+    def __getitem__(self, number: int | slice) -> CellTask | list[CellTask]:
+        """Return the task of one cell."""
+        if isinstance(number, slice):
+            return [self[j] for j in range(*number.indices(len(self)))]
+        members = self._members.rows(number)
+        if len(members) == 0:
+            return self._empty_cell(number)
+        rows = canonical_rows(self._rows.take(members), self._y[members], self._weight[members], self._settings.seed)
+        rows = replace(rows, weight=rows.weight * self._settings.factors(rows.y))
+        return CellTask(rows, radius=cell_radius(rows), number=number)
+
+    def _empty_cell(self, number: int) -> CellTask:
+        # Only a user's own partition has cells without rows; they predict what is best for all rows.
+        none = np.zeros((0, self._rows.n_features), dtype=np.float32)
+        rows = Rows(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
+        return CellTask(rows, radius=0.0, number=number, fallback=self._best_constants)
+
+    @cached_property
+    def _best_constants(self) -> NDArray[np.float64]:
+        # In the order of the targets: sums round alike for any order of the rows.
+        order = np.lexsort((self._weight, *self._y.reshape(len(self._y), -1).T))
+        y, weight = self._y[order], self._weight[order]
+        return self._settings.cell.reduction.constants(y, weight * self._settings.factors(y))
+
+
+def _check_spread(sample: Sample, scaling: Scaling) -> None:
+    """Refuse rows that differ as given but are alike in single precision, once scaled."""
+    X = sample.X
+    if mean_ball(scaling.apply(X))[1] >= _SMALLEST_RADIUS:
+        return
+    spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max()) * 2
+    if spread > 0:
+        raise InvalidData(
+            f"the features differ by {spread:.3g} at most, too little for single precision. "
+            "Multiply them by a large number, or pass scaling='quantile'."
+        )

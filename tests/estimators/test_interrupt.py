@@ -14,6 +14,7 @@ import pytest
 from localsvm import LocalSVC
 from localsvm.cell.settings import CellSettings
 from localsvm.fit import fit_model
+from localsvm.preparation import FitSettings
 
 # Each takes half a minute and more: large cells; a great many small ones; one traversal that splits off cell after
 # cell; a pilot beside which there is nothing to do.
@@ -28,7 +29,6 @@ SLOW_FIT = """
 import pathlib, signal, sys
 import numpy as np
 from localsvm import LocalSVC
-from localsvm.preparation import FitSettings
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have had it ignored
 random = np.random.RandomState(0)

@@ -67,6 +67,11 @@ class RowFile:
         """Give the room on the disk back."""
         self._file.close()
 
+    def append(self, rows: NDArray[Any]) -> None:
+        """Write rows behind the last one."""
+        self.write(len(self), rows)
+        self.shape = (len(self) + len(rows), self.shape[1])
+
     def write(self, begin: int, rows: NDArray[Any]) -> None:
         """Write rows from row number `begin` on."""
         left = memoryview(np.ascontiguousarray(rows, dtype=self.dtype)).cast("B")
@@ -78,7 +83,7 @@ class RowFile:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise _no_room(self.directory, len(self) * self._row_bytes) from None
+            raise _no_room(self.directory, offset + len(left)) from None
 
     def read(self, begin: int, end: int) -> NDArray[Any]:
         """Return the rows from number `begin` to before `end`."""

@@ -14,6 +14,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
+from localsvm.data.labels import Labels
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.docs import with_common_docs
@@ -200,9 +201,11 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         settings = self._settings(Binary())
         decision = self._check_decision()
         features = self._check_features(X, reset=True)
-        labels = check_labels(y, len(features))
+        labels = check_labels(y.codes if isinstance(y, Labels) else y, len(features))
         weight = check_weights(sample_weight, len(labels))
         classes, index = _classes(labels, weight)
+        if isinstance(y, Labels):
+            classes = np.array(y.names)[classes]
         factor = class_weights(self.class_weight, classes, index, weight)
         weighted = weight * factor[index]
         check_magnitude(weighted)

@@ -1,0 +1,190 @@
+"""From a file to rows for a fit: in memory as long as they have room, on disk from there on.
+
+Enters: a `TableFile` and what its columns are for. Leaves: `Loaded`: a table, targets and weights. Where the rows are
+makes no difference to the model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from localsvm.data.files.categories import CategoryCodes
+from localsvm.data.files.numbers import number_type, to_numbers
+from localsvm.data.files.schema import Schema
+from localsvm.data.files.table import BATCH_ROWS, TableFile
+from numpy.typing import NDArray
+
+from localsvm.data.columns import Numbers, Table
+from localsvm.data.disk import RowFile
+from localsvm.data.labels import Labels
+from localsvm.data.source import block_rows, row_blocks
+from localsvm.errors import InvalidData
+
+OnRows = Callable[[int, int | None], None]
+"""Told the rows read so far, and how many there are if that is known."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of a file are for."""
+
+    target: str
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    """None: all that are nothing else."""
+    ignored: tuple[str, ...] = ()
+
+    def features_in(self, schema: Schema, file: str) -> tuple[str, ...]:
+        """Return the names of the features; refuse columns that are not there."""
+        others = [self.target, *([self.weight] if self.weight else []), *self.ignored]
+        schema.require([*others, *(self.features or ())], file)
+        names = tuple(name for name in self.features or schema.names if name not in others)
+        if not names:
+            raise InvalidData(f"{file} has no columns to learn from besides {', '.join(map(repr, others))}.")
+        return names
+
+
+@dataclass(frozen=True)
+class Room:
+    """How many bytes of rows stay in memory, and the directory on disk for more."""
+
+    n_bytes: int
+    directory: str
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What a fit needs of a file."""
+
+    table: Table
+    target: NDArray[Any] | Labels
+    weight: NDArray[np.float64] | None
+
+
+def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = None) -> Loaded:
+    """Read all rows of a file.
+
+    Parameters
+    ----------
+    file : TableFile
+        An open file.
+    roles : Roles
+        Which columns are the target, the weights and the features.
+    room : Room
+        What may stay in memory; rows beyond are kept on disk.
+    on_rows : callable, optional
+        Called after every batch with the rows so far and those of the file, if known.
+
+    Returns
+    -------
+    Loaded
+        Rows, targets and weights, in the order of the file.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm.data.files import open_file
+    >>> from localsvm.data.files.loading import Roles, Room, load
+    >>> file = open_file(pa.table({"size": [1.5, 2.5], "colour": ["red", "blue"], "kind": ["b", "a"]}))
+    >>> loaded = load(file, Roles("kind"), Room(10**6, "."))
+    >>> loaded.table.X.tolist(), loaded.table.names, loaded.target
+    ([[1.5, 1.0], [2.5, 0.0]], {1: ('blue', 'red')}, Labels(codes=array([1, 0]), names=('a', 'b')))
+    """
+    names = roles.features_in(file.schema, file.name)
+    codes = category_codes(file.schema, names)
+    rows = _GrowingRows(number_type(file.schema, names), len(names), room)
+    target = _Target(roles.target, file)
+    weight = [] if roles.weight else None
+    wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
+    for batch in file.batches(wanted, BATCH_ROWS):
+        target.add(batch.column(roles.target), len(rows))
+        if weight is not None:
+            weight.append(to_numbers(batch, [str(roles.weight)])[:, 0].astype(np.float64))
+        rows.append(to_numbers(batch, names, codes=codes))
+        if on_rows is not None:
+            on_rows(len(rows), file.n_rows)
+    if len(rows) == 0:
+        raise InvalidData(f"{file.name} has no rows.")
+    X = rows.finish()
+    _renumber(X, {j: codes[name].places for j, name in enumerate(names) if name in codes})
+    listed = {j: codes[name].sorted_names for j, name in enumerate(names) if name in codes}
+    table = Table(X, listed, names if file.schema.named else None)
+    return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
+
+
+def category_codes(schema: Schema, names: tuple[str, ...]) -> dict[str, CategoryCodes]:
+    """Return empty lists of categories for those of the columns that have them."""
+    return {name: CategoryCodes(name) for name in names if name in schema and schema[name].kind == "category"}
+
+
+class _GrowingRows:
+    """Rows in memory until they have no room there, then on disk."""
+
+    def __init__(self, dtype: np.dtype[Any], n_columns: int, room: Room) -> None:
+        self._dtype, self._n_columns, self._room = dtype, n_columns, room
+        self._blocks: list[NDArray[Any]] = []
+        self._file: RowFile | None = None
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def append(self, rows: NDArray[Any]) -> None:
+        self._count += len(rows)
+        if self._file is not None:
+            self._file.append(rows)
+            return
+        self._blocks.append(rows)
+        # Twice: for a moment the blocks and the array that is made of them.
+        if 2 * self._count * self._n_columns * self._dtype.itemsize > self._room.n_bytes:
+            self._file = RowFile((0, self._n_columns), self._dtype, self._room.directory)
+            for block in self._blocks:
+                self._file.append(block)
+            self._blocks.clear()
+
+    def finish(self) -> NDArray[Any] | RowFile:
+        return np.concatenate(self._blocks) if self._file is None else self._file
+
+
+class _Target:
+    """The column of the target: numbers as they are, or categories; none may be missing."""
+
+    def __init__(self, name: str, file: TableFile) -> None:
+        column = file.schema[name]
+        if column.kind not in ("number", "category"):
+            raise InvalidData(
+                f"the target {name!r} of {file.name} has type {column.type}: give a column of numbers or of text."
+            )
+        self._name, self._file = name, file.name
+        self._codes = CategoryCodes(name) if column.kind == "category" else None
+        self._parts: list[NDArray[Any]] = []
+
+    def add(self, column: Any, begin: int) -> None:
+        values = column.to_numpy(zero_copy_only=False) if self._codes is None else self._codes.encode(column)
+        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        if missing.any():
+            row = begin + int(missing.argmax())
+            raise InvalidData(
+                f"the target {self._name!r} of {self._file} is missing at row {row}. Drop the rows without one."
+            )
+        self._parts.append(values if self._codes is None else values.astype(np.int32))
+
+    def finish(self) -> NDArray[Any] | Labels:
+        values = np.concatenate(self._parts)
+        return values if self._codes is None else Labels(self._codes.places[values], self._codes.sorted_names)
+
+
+def _renumber(X: Numbers, places: Mapping[int, NDArray[np.intp]]) -> None:
+    """Replace codes by places, in columns of categories."""
+    if not places:
+        return
+    for block in row_blocks(0, len(X), block_rows(X.shape[1])):
+        rows = X[block]
+        for j, place in places.items():
+            known = ~np.isnan(rows[:, j])
+            rows[known, j] = place[rows[known, j].astype(np.intp)]
+        if isinstance(X, RowFile):
+            X.write(block.start, rows)

@@ -1,0 +1,29 @@
+"""Labels of classes as numbers and a list of names: text that is read once, not held for every row.
+
+Enters: places in a list. Leaves: `Labels`, which classifiers take as targets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The class of every sample: its place among sorted names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data.labels import Labels
+    >>> y = Labels(np.array([0, 0, 1, 1]), ("no", "yes"))
+    >>> LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], y).predict([[1.0]])
+    array(['yes'], dtype='<U3')
+    """
+
+    codes: NDArray[np.integer]
+    names: tuple[str, ...]

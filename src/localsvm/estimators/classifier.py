@@ -201,11 +201,10 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         settings = self._settings(Binary())
         decision = self._check_decision()
         features = self._check_features(X, reset=True)
-        labels = check_labels(y.codes if isinstance(y, Labels) else y, len(features))
+        codes, names = (y.codes, np.array(y.names)) if isinstance(y, Labels) else (y, None)
+        labels = check_labels(codes, len(features))
         weight = check_weights(sample_weight, len(labels))
-        classes, index = _classes(labels, weight)
-        if isinstance(y, Labels):
-            classes = np.array(y.names)[classes]
+        classes, index = _classes(labels, weight, names)
         factor = class_weights(self.class_weight, classes, index, weight)
         weighted = weight * factor[index]
         check_magnitude(weighted)
@@ -394,16 +393,20 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[best])
 
 
-def _classes(y: NDArray[Any], weight: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _classes(
+    y: NDArray[Any], weight: NDArray[np.float64], names: NDArray[Any] | None
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted labels of samples with positive weight, and every sample's index into them.
 
-    Samples of weight zero may have other labels; their index means nothing.
+    Samples of weight zero may have other labels; their index means nothing. `names` are the labels that y has the
+    places of.
     """
-    classes = np.unique(y[weight > 0])
+    present = np.unique(y[weight > 0])
+    classes = present if names is None else names[present]
     if len(classes) == 1:
         raise InvalidData(
             f"y has only one class, {classes.tolist()[0]!r}: there is nothing to tell apart. "
             "Give samples of two classes or more."
         )
-    index = np.searchsorted(classes, y)
+    index = np.searchsorted(present, y)
     return classes, np.minimum(index, len(classes) - 1)

@@ -215,12 +215,12 @@ class LocalSVR(LocalRegressor):
 class LevelRegressor(LocalRegressor):
     """What regressors of one or several levels share."""
 
-    _level_name: str
+    level_name: str
     _loss: type[Pinball] | type[Expectile]
 
     def _levels(self) -> NDArray[np.float64]:
         """Return the levels that were asked for, as given."""
-        return check_levels(self._level_name, getattr(self, self._level_name))
+        return check_levels(self.level_name, getattr(self, self.level_name))
 
     def _reduction(self, n_targets: int) -> Reduction:
         return Levels(tuple(self._loss(tau) for tau in np.sort(self._levels(), axis=None).tolist()))
@@ -295,7 +295,7 @@ class LocalQuantileRegressor(LevelRegressor):
     True
     """
 
-    _level_name = "quantile"
+    level_name = "quantile"
     _loss = Pinball
 
     def __init__(
@@ -371,7 +371,7 @@ class LocalExpectileRegressor(LevelRegressor):
     True
     """
 
-    _level_name = "expectile"
+    level_name = "expectile"
     _loss = Expectile
 
     def __init__(

@@ -1,0 +1,147 @@
+"""From file to file: rows stream through a fitted estimator, in memory that does not depend on their number.
+
+Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the order of the rows, or an evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from localsvm.data.columns import Table
+from localsvm.data.files import CategoryCodes, TableFile, match_columns, to_numbers
+from localsvm.errors import InvalidData
+from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.regressors import LevelRegressor
+
+BATCH_ROWS = 1 << 18
+"""Rows that are predicted at a time: enough that most cells have some of them."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a file that are the features of an estimator."""
+
+    names: tuple[str, ...]
+    categories: frozenset[str]
+    labels: tuple[str, ...] | None
+
+    @classmethod
+    def find(cls, estimator: LocalEstimator, file: TableFile, ignored: Sequence[str] = ()) -> Features:
+        """Find them by name, or by position where one of the two has no names."""
+        labels = getattr(estimator, "feature_names_in_", None)
+        known = estimator.n_features_in_ if labels is None else labels.tolist()
+        places = [] if estimator.columns_ is None else [category.column for category in estimator.columns_.categories]
+        named = [] if labels is None else labels.tolist()
+        kinds = {label: "category" if j in places else "number" for j, label in enumerate(named)}
+        names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
+        return cls(names, frozenset(names[j] for j in places), None if labels is None else tuple(labels.tolist()))
+
+    def table(self, batch: Any) -> Table:
+        """Return the rows of a batch."""
+        codes = {name: CategoryCodes(name) for name in self.categories}
+        X = to_numbers(batch, self.names, codes=codes)
+        for j, name in enumerate(self.names):
+            if name in codes:
+                known = ~np.isnan(X[:, j])
+                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
+        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        return Table(X, lists, self.labels)
+
+
+def predict_batches(
+    estimator: LocalEstimator,
+    file: TableFile,
+    *,
+    keep: Sequence[str] = (),
+    probabilities: bool = False,
+    rows: int = BATCH_ROWS,
+) -> Iterator[Any]:
+    """Predict the rows of a file.
+
+    Parameters
+    ----------
+    estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
+        A fitted one.
+    file : TableFile
+        An open file.
+    keep : sequence of str
+        Columns of the file that are passed through, before the predictions.
+    probabilities : bool
+        Whether classes have a column each with their probability.
+    rows : int
+        Rows that are predicted at a time.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        In the order of the file.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data.files import open_file
+    >>> from localsvm.streaming import predict_batches
+    >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+    >>> file = open_file(pa.table({"size": [0.0, 1.2]}))
+    >>> [batch.to_pydict() for batch in predict_batches(clf, file, keep=["size"])]
+    [{'size': [0.0, 1.2], 'prediction': ['a', 'b']}]
+    """
+    features = Features.find(estimator, file)
+    file.schema.require(keep, file.name)
+    taken = {name for name, _ in _predicted(estimator, None, probabilities)} & set(keep)
+    if taken:
+        raise InvalidData(
+            f"{file.name} has a column {min(taken)!r}, and so have the predictions: do not pass it through."
+        )
+    return _predict_batches(estimator, file, features, tuple(keep), probabilities, rows)
+
+
+def _predict_batches(
+    estimator: LocalEstimator,
+    file: TableFile,
+    features: Features,
+    keep: tuple[str, ...],
+    probabilities: bool,
+    rows: int,
+) -> Iterator[Any]:
+    for batch in file.batches((*keep, *features.names), rows):
+        kept = [(name, batch.column(name)) for name in keep]
+        columns = kept + _predicted(estimator, features.table(batch), probabilities)
+        yield pa.RecordBatch.from_arrays([pa.array(values) for _, values in columns], [name for name, _ in columns])
+
+
+def _predicted(
+    estimator: LocalEstimator, table: Table | None, probabilities: bool
+) -> list[tuple[str, NDArray[Any] | None]]:
+    """Return the columns of predictions; only their names if there are no rows."""
+    if isinstance(estimator, LocalSVC):
+        if not probabilities:
+            return [("prediction", None if table is None else estimator.predict(table))]
+        names = [f"probability_{label}" for label in estimator.classes_.tolist()]
+        if table is None:
+            return [("prediction", None), *((name, None) for name in names)]
+        found = estimator.predict_proba(table)
+        # The most probable class is the predicted one; of two that are equally probable, the second.
+        best = (found[:, 1] >= 0.5).astype(np.intp) if len(names) == 2 else found.argmax(axis=1)
+        return [("prediction", estimator.classes_[best]), *zip(names, found.T, strict=True)]
+    names = _value_names(estimator)
+    if table is None:
+        return [(name, None) for name in names]
+    values = estimator.predict(table)
+    return list(zip(names, values.reshape(len(values), -1).T, strict=True))
+
+
+def _value_names(estimator: Any) -> list[str]:
+    if isinstance(estimator, LevelRegressor):
+        levels = np.atleast_1d(getattr(estimator, estimator.level_name))
+        return [f"{estimator.level_name}_{level:g}" for level in levels]
+    n_targets = estimator.model_.reduction.n_scores
+    return ["prediction"] if n_targets == 1 else [f"prediction_{j}" for j in range(n_targets)]

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, to_numbers
+from localsvm.data.files.loading import OnRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
+from localsvm.evaluation import Evaluation, Evaluator
 
 BATCH_ROWS = 1 << 18
 """Rows that are predicted at a time: enough that most cells have some of them."""
@@ -145,3 +147,70 @@ def _value_names(estimator: Any) -> list[str]:
         return [f"{estimator.level_name}_{level:g}" for level in levels]
     n_targets = estimator.model_.reduction.n_scores
     return ["prediction"] if n_targets == 1 else [f"prediction_{j}" for j in range(n_targets)]
+
+
+def evaluate_file(
+    estimator: LocalEstimator,
+    file: TableFile,
+    target: str,
+    weight: str | None = None,
+    *,
+    rows: int = BATCH_ROWS,
+    on_rows: OnRows | None = None,
+) -> Evaluation:
+    """Compare the predictions for the rows of a file with the truth.
+
+    Parameters
+    ----------
+    estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
+        A fitted one.
+    file : TableFile
+        An open file.
+    target : str
+        The column with the truth.
+    weight : str, optional
+        The column with the weights of the rows.
+    rows : int
+        Rows that are predicted at a time.
+    on_rows : callable, optional
+        Called after every batch with the rows so far and those of the file, if known.
+
+    Returns
+    -------
+    Evaluation
+        Measures with confidence intervals, and the worst cells.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data.files import open_file
+    >>> from localsvm.streaming import evaluate_file
+    >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+    >>> file = open_file(pa.table({"size": [0.0, 1.2], "kind": ["a", "a"]}))
+    >>> evaluate_file(clf, file, "kind").headline.value
+    0.5
+    """
+    others = [target, *([weight] if weight else [])]
+    file.schema.require(others, file.name)
+    features = Features.find(estimator, file, ignored=others)
+    evaluator = Evaluator(estimator)
+    done = 0
+    for batch in file.batches((*features.names, *others), rows):
+        mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
+        evaluator.add(features.table(batch), _truth(estimator, batch.column(target), target, file.name), mass)
+        done += batch.num_rows
+        if on_rows is not None:
+            on_rows(done, file.n_rows)
+    return evaluator.result()
+
+
+def _truth(estimator: LocalEstimator, column: Any, name: str, file: str) -> NDArray[Any]:
+    """Return a column of targets as the estimator knows them: text where classes are text."""
+    if column.null_count:
+        raise InvalidData(f"the target {name!r} of {file} has {column.null_count} missing values. Drop these rows.")
+    if isinstance(estimator, LocalSVC) and estimator.classes_.dtype.kind in "UO":
+        codes = CategoryCodes(name)
+        places = codes.encode(column)
+        return np.array(codes.names)[places.astype(np.intp)]
+    return np.asarray(column.to_numpy(zero_copy_only=False))

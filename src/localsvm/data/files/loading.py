@@ -174,7 +174,11 @@ class _Target:
 
     def finish(self) -> NDArray[Any] | Labels:
         values = np.concatenate(self._parts)
-        return values if self._codes is None else Labels(self._codes.places[values], self._codes.sorted_names)
+        if self._codes is not None:
+            return Labels(self._codes.places[values], self._codes.sorted_names)
+        # In a csv file all numbers are floats, but classes are called 1 and 2, not 1.0 and 2.0.
+        is_whole = values.dtype.kind == "f" and np.abs(values).max() < 2**53 and (values == np.floor(values)).all()
+        return values.astype(np.int64) if is_whole else values
 
 
 def _renumber(X: Numbers, places: Mapping[int, NDArray[np.intp]]) -> None:

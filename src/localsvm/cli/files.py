@@ -1,0 +1,172 @@
+"""Commands on models and files: predict, evaluate, inspect, report, convert."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import localsvm
+from localsvm.cli.evaluation import show_evaluation
+from localsvm.cli.output import Output
+from localsvm.cli.progress import Work
+from localsvm.data.files import FileOptions, TableFile, convert_file, open_file, open_writer
+from localsvm.errors import InvalidParameter
+from localsvm.estimators.base import LocalEstimator
+from localsvm.evaluation import Evaluation
+from localsvm.model.store import open_model
+from localsvm.streaming import evaluate_file, predict_batches
+
+
+def run_predict(
+    model: Path,
+    data: str,
+    output: str,
+    keep: tuple[str, ...],
+    probabilities: bool,
+    jobs: int | None,
+    file: dict[str, Any],
+    out: Output,
+) -> None:
+    """Predict a file into another one."""
+    begin = time.perf_counter()
+    estimator = _load(model, jobs)
+    source = open_file(data, FileOptions(**file))
+    with Work(quiet=out.quiet) as work:
+        batches = predict_batches(estimator, source, keep=keep, probabilities=probabilities)
+        n_rows = _write(output, batches, source, work)
+    if output != "-":
+        seconds = time.perf_counter() - begin
+        out.result(
+            {
+                "predictions": output,
+                "rows": n_rows,
+                "seconds": round(seconds, 3),
+                "rows per second": int(n_rows / seconds),
+            }
+        )
+
+
+def _write(output: str, batches: Iterator[Any], source: TableFile, work: Work) -> int:
+    n_rows = 0
+    first = next(batches, None)
+    if first is None:
+        raise InvalidParameter(f"{source.name} has no rows: there is nothing to predict.")
+    with open_writer(output, first.schema) as writer:
+        while first is not None:
+            writer.write(first)
+            n_rows += first.num_rows
+            work.read(n_rows, source.n_rows)
+            first = next(batches, None)
+    return n_rows
+
+
+def _load(model: Path, jobs: int | None) -> LocalEstimator:
+    estimator = localsvm.load(model)
+    estimator.n_jobs = jobs
+    return estimator
+
+
+def _target(estimator: LocalEstimator, target: str | None) -> str:
+    name = target or getattr(estimator, "target_name_", None)
+    if name is None:
+        raise InvalidParameter("--target is needed: the model does not know what its target was called.")
+    return str(name)
+
+
+def _evaluate(
+    estimator: LocalEstimator,
+    data: str,
+    target: str | None,
+    weight: str | None,
+    file: dict[str, Any],
+    work: Work,
+) -> Evaluation:
+    source = open_file(data, FileOptions(**file))
+    return evaluate_file(estimator, source, _target(estimator, target), weight, on_rows=work.read)
+
+
+def run_evaluate(
+    model: Path,
+    data: str,
+    target: str | None,
+    weight: str | None,
+    worst: int,
+    jobs: int | None,
+    file: dict[str, Any],
+    out: Output,
+) -> None:
+    """Compare predictions with the truth."""
+    with Work(quiet=out.quiet) as work:
+        evaluation = _evaluate(_load(model, jobs), data, target, weight, file, work)
+    if out.json:
+        out.result(evaluation.summary())
+    else:
+        show_evaluation(evaluation, worst)
+
+
+def run_inspect(model: Path, verify: bool, out: Output) -> None:
+    """Show what is in a model file."""
+    stored = open_model(model)
+    if verify:
+        stored.verify()
+    estimator = localsvm.load(model)
+    names = getattr(estimator, "feature_names_in_", None)
+    sizes = stored.table.size
+    out.result(
+        {
+            "model": str(model),
+            "estimator": type(estimator).__name__,
+            "localsvm": stored.library,
+            "bytes": model.stat().st_size,
+            "verified": verify,
+            "target": getattr(estimator, "target_name_", None),
+            **(
+                {"classes": [str(label) for label in estimator.classes_.tolist()]}
+                if hasattr(estimator, "classes_")
+                else {}
+            ),
+            "features": estimator.n_features_in_,
+            **({} if names is None else {"columns": names.tolist()}),
+            "rows": int(sizes.sum()),
+            "cells": len(sizes),
+            "smallest cell": int(sizes.min()),
+            "largest cell": int(sizes.max()),
+            "support vectors": int(stored.table.support_vectors.sum()),
+            "training seconds": stored.seconds.get("total"),
+        }
+    )
+
+
+def run_report(
+    model: Path,
+    output: Path,
+    data: str | None,
+    target: str | None,
+    title: str | None,
+    jobs: int | None,
+    file: dict[str, Any],
+    out: Output,
+) -> None:
+    """Write the page of a model."""
+    try:
+        from localsvm.report import write_report
+    except ModuleNotFoundError as error:
+        raise InvalidParameter(
+            f"the report needs the package {error.name!r}: pip install 'localsvm[report]'."
+        ) from None
+    estimator = _load(model, jobs)
+    with Work(quiet=out.quiet) as work:
+        evaluation = None if data is None else _evaluate(estimator, data, target, None, file, work)
+    write_report(estimator, output, evaluation, title or model.stem)
+    out.note(f"The report is in {output}.")
+
+
+def run_convert(source: str, destination: str, file: dict[str, Any], out: Output) -> None:
+    """Convert a file."""
+    begin = time.perf_counter()
+    with Work(quiet=out.quiet) as work:
+        n_rows = convert_file(source, destination, FileOptions(**file), on_rows=lambda count: work.read(count, None))
+    if destination != "-":
+        out.result({"file": destination, "rows": n_rows, "seconds": round(time.perf_counter() - begin, 3)})

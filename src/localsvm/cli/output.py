@@ -1,0 +1,83 @@
+"""What a command says: a table for people, or JSON for programs, on stdout; notes on stderr."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Output:
+    """How to say it."""
+
+    json: bool = False
+    quiet: bool = False
+    """No progress and no notes."""
+
+    def note(self, text: str) -> None:
+        """Tell something beside the result."""
+        if not self.quiet:
+            typer.echo(text, err=True)
+
+    def result(self, values: Mapping[str, Any], title: str | None = None) -> None:
+        """Tell the result: one JSON object, or a line for each value."""
+        if self.json:
+            typer.echo(json.dumps(values))
+            return
+        table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
+        for name, value in values.items():
+            table.add_row(name, _shown(name, value))
+        Console(highlight=False).print(table)
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None:
+        return "unknown"
+    if name.endswith("seconds"):
+        return duration(value)
+    if name.endswith(("bytes", "memory")):
+        return amount(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, (list, tuple)):
+        shown = ", ".join(map(str, value[:12]))
+        return shown if len(value) <= 12 else f"{shown}, ... ({len(value)})"
+    return str(value)
+
+
+def duration(seconds: float) -> str:
+    """Return seconds as people say them.
+
+    Examples
+    --------
+    >>> from localsvm.cli.output import duration
+    >>> duration(0.25), duration(75), duration(7300)
+    ('0.25 s', '1 min 15 s', '2 h 2 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.3g} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def amount(n_bytes: float) -> str:
+    """Return bytes as people say them.
+
+    Examples
+    --------
+    >>> from localsvm.cli.output import amount
+    >>> amount(1200), amount(3_400_000), amount(5.2e9)
+    ('1.2 kB', '3.4 MB', '5.2 GB')
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= size:
+            return f"{n_bytes / size:.3g} {unit}"
+    return f"{n_bytes:.0f} bytes"

@@ -1,0 +1,223 @@
+"""`localsvm train` and `localsvm resume`: from a file to a model file."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import warnings
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+
+from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm.checkpoint import Checkpoint, read_manifest
+from localsvm.cli.output import Output
+from localsvm.cli.progress import Work
+from localsvm.data.files import FileOptions, open_file
+from localsvm.data.files.loading import Loaded, Roles, Room, load
+from localsvm.data.labels import Labels
+from localsvm.errors import InvalidParameter
+from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.validation import check_memory
+from localsvm.forecast import Forecast
+from localsvm.memory import available_memory
+
+ESTIMATORS: dict[str, type[LocalEstimator]] = {
+    "classify": LocalSVC,
+    "regress": LocalSVR,
+    "quantile": LocalQuantileRegressor,
+    "expectile": LocalExpectileRegressor,
+}
+TASKS = ("auto", *ESTIMATORS)
+
+# Integers of more values than this are amounts rather than classes.
+_MOST_CLASSES = 50
+_SHARE_OF_MEMORY = 0.5  # that rows may take; the rest is for training
+
+
+@dataclass(frozen=True)
+class TrainOptions:
+    """Everything that `train` is told, as JSON can hold it: a checkpoint keeps it for `resume`."""
+
+    data: str
+    target: str
+    output: str
+    task: str = "auto"
+    weight: str | None = None
+    features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()
+    levels: tuple[float, ...] = ()
+    parameters: dict[str, Any] | None = None
+    """Of the estimator."""
+    file: dict[str, Any] | None = None
+    """How the data is to be read, see `FileOptions`."""
+    checkpoint: str | None = None
+    workspace: str | None = None
+
+    @classmethod
+    def read(cls, checkpoint: Path) -> TrainOptions:
+        """Return what the training that left a checkpoint was told."""
+        kept = read_manifest(checkpoint).info.get("train")
+        if not isinstance(kept, dict) or {"data", "target", "output"} - kept.keys():
+            raise InvalidParameter(
+                f"{str(checkpoint)!r} was not made by `localsvm train`: continue it where it was begun, with the same "
+                "data."
+            )
+        known = {field.name for field in fields(cls)}
+        return cls(
+            **{
+                name: tuple(value) if isinstance(value, list) else value
+                for name, value in kept.items()
+                if name in known
+            }
+        )
+
+
+def run_train(options: TrainOptions, out: Output) -> None:
+    """Read, fit, save, and say what came out."""
+    begin = time.perf_counter()
+    _check_output(options)
+    with Work(quiet=out.quiet) as work:
+        loaded = _load(options, work)
+        task = _task(options, loaded)
+        estimator = _estimator(task, options)
+        if options.checkpoint is not None:
+            estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)  # type: ignore[attr-defined]
+            except KeyboardInterrupt:
+                raise typer.Exit(_stopped(options, work)) from None
+        estimator.target_name_ = options.target
+        estimator.save(options.output)
+    for warning in dict.fromkeys(str(found.message) for found in caught):
+        out.note(f"Note: {warning}")
+    out.result(_summary(estimator, task, options, time.perf_counter() - begin))
+
+
+def run_forecast(options: TrainOptions, out: Output) -> None:
+    """Read, train a few cells, and say what the whole would take."""
+    begin = time.perf_counter()
+    with Work(quiet=out.quiet) as work:
+        loaded = _load(options, work)
+        read = time.perf_counter() - begin
+        task = _task(options, loaded)
+        estimator = _estimator(task, options)
+        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
+    out.result(_forecast(forecast, task, read))
+
+
+def _check_output(options: TrainOptions) -> None:
+    """Refuse an output that cannot be written, before hours of work."""
+    folder = Path(options.output).resolve().parent
+    if not folder.is_dir():
+        raise InvalidParameter(f"--output {options.output}: there is no directory {str(folder)!r}.")
+    if Path(options.output).is_dir():
+        raise InvalidParameter(f"--output {options.output} is a directory: give the name of a file.")
+    with tempfile.TemporaryFile(dir=folder):
+        pass
+
+
+def _load(options: TrainOptions, work: Work) -> Loaded:
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in (options.file or {}).items()}
+    file = open_file(options.data, FileOptions(**given))
+    roles = Roles(options.target, options.weight, options.features, options.ignore)
+    return load(file, roles, _room(options), work.read)
+
+
+def _room(options: TrainOptions) -> Room:
+    limit = check_memory("--max-memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
+    directory = options.workspace or str(Path(options.output).resolve().parent)
+    return Room(int(_SHARE_OF_MEMORY * limit), directory)
+
+
+def _task(options: TrainOptions, loaded: Loaded) -> str:
+    """Return the task, guessed from the target if it was not given."""
+    if options.task != "auto":
+        if isinstance(loaded.target, Labels) and options.task != "classify":
+            raise InvalidParameter(
+                f"--task {options.task} needs numbers, but the target {options.target!r} is text (first: "
+                f"{loaded.target.names[0]!r}). Use --task classify, or another target."
+            )
+        return options.task
+    if options.levels:
+        return "quantile"
+    if isinstance(loaded.target, Labels) or loaded.target.dtype.kind == "b":
+        return "classify"
+    values = np.unique(loaded.target)
+    return "classify" if len(values) <= _MOST_CLASSES and (values == np.floor(values)).all() else "regress"
+
+
+def _estimator(task: str, options: TrainOptions) -> LocalEstimator:
+    kind = ESTIMATORS[task]
+    parameters = dict(options.parameters or {})
+    known = kind._get_param_names()
+    foreign = [name for name in parameters if name not in known]
+    if foreign:
+        flags = ", ".join("--" + name.replace("_", "-") for name in foreign)
+        raise InvalidParameter(f"{flags}: not an option of --task {task}.")
+    if options.levels:
+        if task not in ("quantile", "expectile"):
+            raise InvalidParameter(f"--levels are for --task quantile and --task expectile, not for {task}.")
+        parameters[task] = list(options.levels) if len(options.levels) > 1 else options.levels[0]
+    return kind(**parameters)
+
+
+def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
+    """Return the options with paths that mean the same from any directory."""
+    kept = {**asdict(options), "task": task}
+    for name in ("data", "output", "checkpoint", "workspace"):
+        kept[name] = kept[name] and str(Path(kept[name]).resolve())
+    return kept
+
+
+def _stopped(options: TrainOptions, work: Work) -> int:
+    done = f"{work.last.cells_done} of {work.last.n_cells} cells" if work.last else "No cells yet"
+    if options.checkpoint is None:
+        typer.echo("Stopped; nothing was kept. With --checkpoint DIR finished cells are.", err=True)
+    else:
+        typer.echo(
+            f"Stopped. {done} are kept in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
+            err=True,
+        )
+    return 130
+
+
+def _summary(estimator: LocalEstimator, task: str, options: TrainOptions, seconds: float) -> dict[str, Any]:
+    sizes = np.array([cell["size"] for cell in estimator.cells_])
+    risks = np.array([cell["cv_risk"] for cell in estimator.cells_])
+    known = np.isfinite(risks)
+    return {
+        "model": options.output,
+        "task": task,
+        "rows": int(sizes.sum()),
+        "features": estimator.n_features_in_,
+        **(
+            {"classes": [str(label) for label in estimator.classes_.tolist()]}
+            if isinstance(estimator, LocalSVC)
+            else {}
+        ),
+        "cells": estimator.n_cells_,
+        "cv_risk": float(np.average(risks[known], weights=sizes[known])) if known.any() else None,
+        "seconds": round(seconds, 3),
+        "bytes": Path(options.output).stat().st_size,
+    }
+
+
+def _forecast(forecast: Forecast, task: str, read: float) -> dict[str, Any]:
+    return {
+        "task": task,
+        "rows": forecast.n_rows,
+        "features": forecast.n_features,
+        "cells": forecast.n_cells,
+        "largest cell": forecast.largest_cell,
+        "seconds": round(read + forecast.seconds, 3),
+        "memory": forecast.memory,
+        "model bytes": forecast.model_bytes,
+        "pilot cells": forecast.pilot_cells,
+        "pilot seconds": round(forecast.pilot_seconds, 3),
+    }

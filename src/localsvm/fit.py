@@ -1,7 +1,8 @@
 """The flow of a fit: sample -> scale -> partition -> train cells -> model.
 
 Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase. Rows stay where the
-caller has them; each stage reads, scales and converts the blocks it needs.
+caller has them; each stage reads, scales and converts the blocks it needs. With a checkpoint, cells that an earlier fit
+has finished are not trained again.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import overload
+from importlib.metadata import version
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,7 @@ from numpy.typing import NDArray
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.trained import PHASES
+from localsvm.checkpoint import Checkpoint, OpenCheckpoint, open_checkpoint
 from localsvm.data.content import Rows, canonical_rows, distinct_rows
 from localsvm.data.rows import ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
@@ -28,6 +31,7 @@ from localsvm.data.source import KeptRows, RowSource
 from localsvm.errors import InvalidData
 from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, calibrate, decide
 from localsvm.model.local_model import LocalModel
+from localsvm.model.parts import reduction_values
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
@@ -62,6 +66,29 @@ class FitSettings:
     """Columns that are scaled; those after them are on their scale already. None is all."""
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
+    checkpoint: Checkpoint | None = None
+    """Where finished cells are kept."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the model, by names that a user knows; threads, memory and checkpoint do not."""
+        cell, partition, decision = self.cell, self.partition, self.decision
+        return {
+            "localsvm": version("localsvm"),
+            **reduction_values(cell.reduction),
+            "class_weight": self.class_factor,
+            "objective": decision.objective,
+            "false_alarm": decision.false_alarm,
+            "partition": partition.kind if isinstance(partition.kind, str) else type(partition.kind).__name__,
+            "cell_size": partition.cell_size,
+            "cell_radius": partition.cell_radius,
+            "n_folds": cell.n_folds,
+            "grid": asdict(cell.grid),
+            "kernel": cell.kernel,
+            "search": cell.search,
+            "refit": cell.refit,
+            "scaling": self.scaling,
+            "random_state": self.seed,
+        }
 
     def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
@@ -97,26 +124,43 @@ def fit_model(
     on_progress: OnProgress | None = None,
 ) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
-    begin = time.perf_counter()
-    limit = MemoryLimit.of(settings.max_memory)
     if not weight.all():
         present = np.flatnonzero(weight)
         X, y, weight = KeptRows(X, present), y[present], weight[present]
+    if settings.checkpoint is None:
+        return _fit(X, y, weight, settings, on_progress, None)
+    with open_checkpoint(settings.checkpoint, settings.identity(), X.shape) as checkpoint:
+        return _fit(X, y, weight, settings, on_progress, checkpoint)
+
+
+def _fit(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    settings: FitSettings,
+    on_progress: OnProgress | None,
+    checkpoint: OpenCheckpoint | None,
+) -> FitResult:
+    begin = time.perf_counter()
+    limit = MemoryLimit.of(settings.max_memory)
     _check_memory(X, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
+        if checkpoint is not None:
+            checkpoint.check_data(hashes, y, weight)
         sample = _sample(X, y, weight, hashes, settings)
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
         scaled = time.perf_counter()
         rows = ScaledRows(X, scaling)
         partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
+    keeper = None if checkpoint is None else checkpoint.cells(members, scaling, settings.cell.reduction)
     del hashes, sample
     partitioned = time.perf_counter()
 
     tasks = CellTasks(rows, y, weight, members, settings)
     plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit)
-    cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress)
+    cells = train_cells(tasks, members.sizes, settings.cell, plan, on_progress, keeper)
     trained = time.perf_counter()
     model = LocalModel(rows.n_features, scaling, partition, settings.cell.reduction, tuple(cells))
     result = _decide(model, settings, share=len(rows) / int(members.sizes.sum()))

@@ -15,13 +15,15 @@ from localsvm._native import available_simd_levels as _available_simd_levels
 from localsvm._native import simd_level
 from localsvm.cell import Grid
 from localsvm.errors import (
+    CannotWrite,
     GridEdgeWarning,
     InvalidData,
+    InvalidFile,
     InvalidParameter,
     LocalSVMError,
     PrecisionWarning,
 )
-from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
 
 __version__ = "0.1.0"
 
@@ -35,9 +37,11 @@ if _forced and _forced not in _available_simd_levels():
     )
 
 __all__ = [
+    "CannotWrite",
     "Grid",
     "GridEdgeWarning",
     "InvalidData",
+    "InvalidFile",
     "InvalidParameter",
     "LocalExpectileRegressor",
     "LocalQuantileRegressor",
@@ -45,5 +49,6 @@ __all__ = [
     "LocalSVMError",
     "LocalSVR",
     "PrecisionWarning",
+    "load",
     "simd_level",
 ]

@@ -13,6 +13,14 @@ class InvalidParameter(LocalSVMError, ValueError):
     """A parameter of an estimator, a grid or a partition has a value that makes no sense."""
 
 
+class InvalidFile(LocalSVMError, ValueError):
+    """A file is not what it should be: foreign, truncated, damaged, or of a later version."""
+
+
+class CannotWrite(LocalSVMError, OSError):
+    """The system refuses to write: no space, no permission, no such directory. What was there is unharmed."""
+
+
 class GridEdgeWarning(UserWarning):
     """Cross-validation chose the edge of the grid: the best value may lie outside."""
 

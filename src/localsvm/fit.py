@@ -1,6 +1,7 @@
 """The flow of a fit: prepare -> train cells -> model.
 
-Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase.
+Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase. With a checkpoint,
+cells that an earlier fit has finished are not trained again.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.trained import PHASES
+from localsvm.checkpoint import OpenCheckpoint, open_checkpoint
 from localsvm.data.source import RowSource
 from localsvm.left_out import Decision, LeftOutScores, at_point, calibrate, decide
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition
-from localsvm.preparation import FitSettings, prepare
+from localsvm.preparation import FitSettings, prepare, present_rows
 from localsvm.training import OnProgress, train_cells
 
 
@@ -40,9 +42,24 @@ def fit_model(
     on_progress: OnProgress | None = None,
 ) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
+    X, y, weight = present_rows(X, y, weight)
+    if settings.checkpoint is None:
+        return _fit(X, y, weight, settings, on_progress, None)
+    with open_checkpoint(settings.checkpoint, settings.identity(), X.shape) as checkpoint:
+        return _fit(X, y, weight, settings, on_progress, checkpoint)
+
+
+def _fit(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    settings: FitSettings,
+    on_progress: OnProgress | None,
+    checkpoint: OpenCheckpoint | None,
+) -> FitResult:
     begin = time.perf_counter()
-    prepared = prepare(X, y, weight, settings)
-    cells = train_cells(prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress)
+    prepared = prepare(X, y, weight, settings, checkpoint)
+    cells = train_cells(prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress, prepared.keeper)
     trained = time.perf_counter()
     model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
     result = _decide(model, settings, share=prepared.n_rows / int(prepared.sizes.sum()))

@@ -6,6 +6,7 @@ Enters: validated rows and `FitSettings`. Leaves: a `Forecast`.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +16,7 @@ from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.source import RowSource
 from localsvm.memory import resident_memory
-from localsvm.preparation import FitSettings, Prepared, prepare
+from localsvm.preparation import FitSettings, Prepared, prepare, present_rows
 from localsvm.training import OnProgress, train_cells
 
 _PILOT_CELLS = 24
@@ -52,7 +53,7 @@ def forecast_fit(
 ) -> Forecast:
     """Forecast the seconds and the memory of a fit."""
     begin = time.perf_counter()
-    prepared = prepare(X, y, weight, settings)
+    prepared = prepare(*present_rows(X, y, weight), settings)
     ready = time.perf_counter()
     chosen = _spread_by_size(prepared.sizes)
     sizes = prepared.sizes[chosen]
@@ -85,7 +86,7 @@ def _share(sizes: NDArray[np.intp], growth: float) -> float:
     return float((sizes.astype(np.float64) ** growth).sum())
 
 
-def _model_bytes(cells: list[TrainedCell]) -> int:
+def _model_bytes(cells: Sequence[TrainedCell]) -> int:
     sums = [part for cell in cells for part in cell.functions.sums]
     return sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
 

@@ -10,15 +10,17 @@ import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import overload
+from importlib.metadata import version
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.checkpoint import Checkpoint, KeptCells, OpenCheckpoint
 from localsvm.data.arranged import ArrangedRows
 from localsvm.data.content import Rows, canonical_rows, distinct_rows
 from localsvm.data.rows import ModelRows, ScaledRows, mean_ball, smallest_hashes
@@ -26,6 +28,7 @@ from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
 from localsvm.data.source import KeptRows, RowSource
 from localsvm.errors import InvalidData
 from localsvm.left_out import DecisionPlan
+from localsvm.model.parts import reduction_values
 from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
@@ -60,8 +63,31 @@ class FitSettings:
     """Columns that are scaled; those after them are on their scale already. None is all."""
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
+    checkpoint: Checkpoint | None = None
+    """Where finished cells are kept."""
     workspace: str | None = None
     """Directory in which rows are arranged by cell, on disk; None: they are read from where they are."""
+
+    def identity(self) -> dict[str, Any]:
+        """Return what decides the model, by names that a user knows; threads, memory and places on disk do not."""
+        cell, partition, decision = self.cell, self.partition, self.decision
+        return {
+            "localsvm": version("localsvm"),
+            **reduction_values(cell.reduction),
+            "class_weight": self.class_factor,
+            "objective": decision.objective,
+            "false_alarm": decision.false_alarm,
+            "partition": partition.kind if isinstance(partition.kind, str) else type(partition.kind).__name__,
+            "cell_size": partition.cell_size,
+            "cell_radius": partition.cell_radius,
+            "n_folds": cell.n_folds,
+            "grid": asdict(cell.grid),
+            "kernel": cell.kernel,
+            "search": cell.search,
+            "refit": cell.refit,
+            "scaling": self.scaling,
+            "random_state": self.seed,
+        }
 
     def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
@@ -80,6 +106,8 @@ class Prepared:
     sizes: NDArray[np.intp]
     """Rows by cell."""
     plan: MemoryPlan
+    keeper: KeptCells | None
+    """Where finished cells are kept, and those of an earlier fit are."""
     n_rows: int
     n_features: int
     seconds: dict[str, float]
@@ -94,16 +122,31 @@ def available_threads() -> int:
         return os.cpu_count() or 1
 
 
-def prepare(X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings) -> Prepared:
-    """Scale the rows and cut them into cells; rows of weight zero are as if absent."""
+def present_rows(
+    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[RowSource, NDArray[np.float64], NDArray[np.float64]]:
+    """Leave out rows of weight zero: they are as if absent."""
+    if weight.all():
+        return X, y, weight
+    present = np.flatnonzero(weight)
+    return KeptRows(X, present), y[present], weight[present]
+
+
+def prepare(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    settings: FitSettings,
+    checkpoint: OpenCheckpoint | None = None,
+) -> Prepared:
+    """Scale rows of positive weight, and cut them into cells."""
     begin = time.perf_counter()
     limit = MemoryLimit.of(settings.max_memory)
-    if not weight.all():
-        present = np.flatnonzero(weight)
-        X, y, weight = KeptRows(X, present), y[present], weight[present]
     _check_memory(X, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
+        if checkpoint is not None:
+            checkpoint.check_data(hashes, y, weight)
         sample = _sample(X, y, weight, hashes, settings)
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
@@ -118,6 +161,7 @@ def prepare(X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], s
         tasks=CellTasks(rows, y, weight, members, settings),
         sizes=members.sizes,
         plan=plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit),
+        keeper=None if checkpoint is None else checkpoint.cells(members, scaling, settings.cell.reduction),
         n_rows=len(rows),
         n_features=rows.n_features,
         seconds={"scaling": scaled - begin, "partition": time.perf_counter() - scaled},

@@ -1,7 +1,8 @@
 """Training of all cells: a memory plan before work starts, then cells in threads, largest first.
 
-Enters: tasks, one per cell. Leaves: trained cells in the order of the tasks. Work runs in threads that release the
-interpreter's lock; the calling thread only waits, so that Ctrl-C is seen at once.
+Enters: tasks, one per cell. Leaves: trained cells in the order of the tasks; those that an earlier fit has left with a
+keeper are not trained again. Work runs in threads that release the interpreter's lock; the calling thread only waits,
+so that Ctrl-C is seen at once.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,11 +110,13 @@ class Progress:
     samples_done: int
     n_samples: int
     seconds: float
+    samples_restored: int = 0
+    """Of those done: samples of cells that an earlier fit had trained."""
 
     @property
     def rate(self) -> float:
-        """Samples per second."""
-        return self.samples_done / max(self.seconds, 1e-9)
+        """Samples per second that are trained now."""
+        return (self.samples_done - self.samples_restored) / max(self.seconds, 1e-9)
 
     @property
     def seconds_left(self) -> float:
@@ -123,25 +127,50 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
+class CellKeeper(Protocol):
+    """Where finished cells are kept, so that another fit need not train them."""
+
+    def load(self, number: int) -> TrainedCell | None:
+        """Return a cell that an earlier fit had finished."""
+        ...
+
+    def save(self, cell: TrainedCell) -> None:
+        """Keep a finished cell. Several threads may call this at once."""
+        ...
+
+
+class _Nowhere:
+    """Keeps nothing."""
+
+    def load(self, number: int) -> TrainedCell | None:
+        return None
+
+    def save(self, cell: TrainedCell) -> None:
+        pass
+
+
 def train_cells(
     tasks: Sequence[CellTask],
     sizes: NDArray[np.intp],
     settings: CellSettings,
     plan: MemoryPlan,
     on_progress: OnProgress | None = None,
-) -> list[TrainedCell]:
-    """Train all cells; when one fails or Ctrl-C comes, stop them all."""
-    crew = _Crew(tasks, sizes, settings, plan)
+    keeper: CellKeeper | None = None,
+) -> Sequence[TrainedCell]:
+    """Train all cells that the keeper has not; when one fails or Ctrl-C comes, stop them all."""
+    crew = _Crew(tasks, sizes, settings, plan, keeper or _Nowhere())
     watch = _Watch(sizes, crew)
     with ThreadPoolExecutor(plan.cells_at_once) as workers:
         try:
             for _ in range(plan.cells_at_once):
                 workers.submit(crew.work)
-            while watch.cells_done < len(tasks):
-                watch.wait()
+            while True:
                 progress = watch.look()
                 if on_progress is not None and progress is not None:
                     on_progress(progress)
+                if watch.cells_done == len(tasks):
+                    break
+                watch.wait()
         finally:
             # After an error no cell begins, those at work see the token; then the pools empty.
             crew.token.cancel()
@@ -152,14 +181,21 @@ class _Crew:
     """Workers that take the next cell from a common list until it is empty."""
 
     def __init__(
-        self, tasks: Sequence[CellTask], sizes: NDArray[np.intp], settings: CellSettings, plan: MemoryPlan
+        self,
+        tasks: Sequence[CellTask],
+        sizes: NDArray[np.intp],
+        settings: CellSettings,
+        plan: MemoryPlan,
+        keeper: CellKeeper,
     ) -> None:
-        self.tasks, self.settings, self.plan = tasks, settings, plan
+        self.tasks, self.settings, self.plan, self.keeper = tasks, settings, plan, keeper
         self.token = CancelToken()
         self.finished: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         self.shares: dict[int, float] = {}
-        self._trained: list[TrainedCell | None] = [None] * len(tasks)
-        self._waiting = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
+        self._cells = [keeper.load(number) for number in range(len(tasks))]
+        self.restored = [number for number, cell in enumerate(self._cells) if cell is not None]
+        by_size = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
+        self._waiting = [number for number in by_size if self._cells[number] is None]
         self._lock = threading.Lock()
 
     def work(self) -> None:
@@ -167,7 +203,7 @@ class _Crew:
             while (taken := self._take()) is not None:
                 number, alone = taken
                 # The last cells leave threads idle: their folds are solved side by side.
-                self._trained[number] = train_cell(
+                cell = train_cell(
                     self.tasks[number],
                     self.settings,
                     self.token,
@@ -175,6 +211,8 @@ class _Crew:
                     max_bytes=self.plan.bytes_per_cell,
                     n_threads=self.plan.n_threads if alone else 1,
                 )
+                self.keeper.save(cell)
+                self._cells[number] = cell
                 self.finished.put(number)
         except BaseException as error:
             self.finished.put(error)
@@ -193,7 +231,7 @@ class _Crew:
         return set_share
 
     def results(self) -> list[TrainedCell]:
-        return [cell for cell in self._trained if cell is not None]
+        return [cell for cell in self._cells if cell is not None]
 
 
 class _Watch:
@@ -202,9 +240,10 @@ class _Watch:
     def __init__(self, sizes: NDArray[np.intp], crew: _Crew) -> None:
         self._sizes, self._crew = sizes, crew
         self._begin = time.perf_counter()
-        self._samples_done = 0
+        self._restored = int(sizes[crew.restored].sum())
+        self._samples_done = self._restored
         self._last = (0, 0)
-        self.cells_done = 0
+        self.cells_done = len(crew.restored)
 
     def wait(self) -> None:
         """Wait for finished cells, a tenth of a second at most; raise what a worker raised."""
@@ -230,4 +269,4 @@ class _Watch:
             return None
         self._last = (self.cells_done, samples_done)
         seconds = time.perf_counter() - self._begin
-        return Progress(self.cells_done, len(self._sizes), samples_done, n_samples, seconds)
+        return Progress(self.cells_done, len(self._sizes), samples_done, n_samples, seconds, self._restored)

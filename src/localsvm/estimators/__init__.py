@@ -2,5 +2,6 @@
 
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVR
+from localsvm.estimators.stored import load
 
-__all__ = ["LocalExpectileRegressor", "LocalQuantileRegressor", "LocalSVC", "LocalSVR"]
+__all__ = ["LocalExpectileRegressor", "LocalQuantileRegressor", "LocalSVC", "LocalSVR", "load"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import os
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,16 +16,17 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
-from localsvm.cell.trained import TrainedCell
 from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.disk import RowFile
 from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
 from localsvm.data.sparse import SparseRows
-from localsvm.errors import InvalidData
+from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.progress import ProgressBar
+from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
 from localsvm.estimators.validation import (
+    check_checkpoint,
     check_choice,
     check_finite,
     check_integer,
@@ -40,8 +42,11 @@ from localsvm.fit import FitResult, fit_model
 from localsvm.forecast import Forecast, forecast_fit
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import predict_scores
+from localsvm.model.store import StoredModel, write_model
+from localsvm.model.table import CellTable
 from localsvm.partition.build import PartitionPlan
 from localsvm.preparation import FitSettings, available_threads
+from localsvm.records import Fields
 from localsvm.reduction import Reduction
 from localsvm.training import OnProgress, Progress
 
@@ -69,6 +74,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     cells_: list[CellRecord]
     n_cells_: int
     n_features_in_: int
+    _seed: int
 
     def __init__(
         self,
@@ -88,7 +94,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: None = None,
+        checkpoint: Any = None,
     ) -> None:
         self.cell_size = cell_size
         self.partition = partition
@@ -126,6 +132,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             seed=seed_of(self.random_state),
             n_threads=self._n_threads(),
             max_memory=check_memory("max_memory", self.max_memory),
+            checkpoint=check_checkpoint(self.checkpoint),
         )
 
     def _check_choices(self) -> None:
@@ -135,7 +142,6 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_choice("scaling", self.scaling, ("auto", *METHODS, None))
         check_choice("missing", self.missing, ("error", "impute"))
         check_choice("refit", self.refit, ("combine", "retrain"))
-        check_choice("checkpoint", self.checkpoint, (None,))
 
     def _n_threads(self) -> int:
         return check_threads(self.n_jobs, available_threads())
@@ -248,9 +254,72 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         result = fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells)
         self.model_, self.columns_ = result.model, checked.columns
         self.timings_ = result.seconds
-        self.cells_ = [_record(cell) for cell in result.model.cells]
+        self.cells_ = CellTable.of(result.model.cells).records()
         self.n_cells_ = len(self.cells_)
+        self._seed = checked.settings.seed
         return result
+
+    def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
+        """Write the fitted estimator to a file, for `localsvm.load`.
+
+        The file takes the place of one that is there when all of it is on the disk; until then, and if anything
+        fails, the old one is as it was.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; its name usually ends with ".lsvm".
+        info : mapping, optional
+            What else to keep with the model: numbers, text, lists, dicts, arrays.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> import localsvm
+        >>> reg = localsvm.LocalSVR(grid=3).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     reg.save(pathlib.Path(folder) / "model.lsvm")
+        ...     again = localsvm.load(pathlib.Path(folder) / "model.lsvm")
+        >>> bool((again.predict([[0.5]]) == reg.predict([[0.5]])).all())
+        True
+        """
+        check_is_fitted(self)
+        kind = type(self)
+        if not kind.__module__.startswith("localsvm."):
+            raise InvalidParameter(
+                f"{kind.__name__} is an estimator of your own: a model file cannot hold it. Pickle it."
+            )
+        estimator = {
+            "name": kind.__name__,
+            "parameters": parameter_values(self.get_params(deep=False), self.model_, self._seed),
+            "fitted": self._fitted_values(),
+        }
+        user = storable("info", dict(info or {}))
+        write_model(path, self.model_, {"estimator": estimator, "user": user}, self.timings_)
+
+    def _fitted_values(self) -> dict[str, Any]:
+        """Return what fit has learned beside the model, as plain values."""
+        return {
+            "n_features_in_": int(self.n_features_in_),
+            "feature_names_in_": getattr(self, "feature_names_in_", None),
+            "columns_": column_values(self.columns_),
+            "seed": self._seed,
+        }
+
+    def _restore(self, stored: StoredModel, fitted: Fields) -> None:
+        """Become what was saved: the inverse of `_fitted_values`."""
+        self.model_ = stored.model
+        self.n_features_in_ = fitted.integer("n_features_in_", least=1)
+        if not fitted.is_none("feature_names_in_"):
+            self.feature_names_in_ = fitted.array("feature_names_in_", object, self.n_features_in_)
+        self.columns_ = read_columns(fitted.optional("columns_"), self.n_features_in_)
+        width = self.columns_.width if self.columns_ else self.n_features_in_
+        if width != self.model_.n_features:
+            raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
+        self.timings_ = stored.seconds
+        self.cells_ = stored.table.records()
+        self.n_cells_ = len(self.cells_)
+        self._seed = fitted.integer("seed")
 
     def _warn(self, settings: FitSettings) -> None:
         # Warnings point at the line that called fit: past warn_of_..., this method and fit.
@@ -280,21 +349,3 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
 def _encoded(features: Table, columns: Columns | None) -> RowSource:
     return features.X if columns is None else columns.encode(features)
-
-
-def _record(cell: TrainedCell) -> CellRecord:
-    return {
-        "size": cell.n_samples,
-        "radius": cell.radius,
-        "width": _one_or_all(cell.width),
-        "lam": _one_or_all(cell.lam),
-        "cv_risk": cell.risk,
-        "support_vectors": cell.n_support,
-    }
-
-
-def _one_or_all(values: NDArray[np.float64]) -> float | list[float]:
-    """Return what all problems of a cell share, or a list with each one's."""
-    if len(values) == 0:
-        return math.nan
-    return float(values[0]) if (values == values[0]).all() else [float(value) for value in values]

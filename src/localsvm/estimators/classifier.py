@@ -18,6 +18,7 @@ from localsvm.data.labels import Labels
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.docs import with_common_docs
+from localsvm.estimators.state import decision_values, left_out_values, read_decision, read_left_out, storable
 from localsvm.estimators.validation import (
     check_choice,
     check_class_weight,
@@ -32,7 +33,9 @@ from localsvm.estimators.validation import (
 from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
 from localsvm.model.predict import predict_probabilities
+from localsvm.model.store import StoredModel
 from localsvm.operating_point import SCORES, OperatingPoint, RocPoints
+from localsvm.records import Fields
 from localsvm.reduction import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.training import OnProgress
 
@@ -120,7 +123,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: None = None,
+        checkpoint: Any = None,
         class_weight: Any = None,
         multiclass: str = "ovo",
         loss: str = "hinge",
@@ -259,6 +262,25 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         negative, positive = masses(2).tolist()
         balance = negative / positive
         return tuple(dict.fromkeys((1.0, balance**0.5, balance)))
+
+    def _fitted_values(self) -> dict[str, Any]:
+        chosen = hasattr(self, "operating_point_")
+        return {
+            **super()._fitted_values(),
+            "classes_": storable("a label", self.classes_),
+            "decision": decision_values(Decision(self.operating_point_, self.roc_front_) if chosen else None),
+            "left_out": left_out_values(self._left_out),
+        }
+
+    def _restore(self, stored: StoredModel, fitted: Fields) -> None:
+        super()._restore(stored, fitted)
+        reduction = stored.model.reduction
+        self.classes_ = fitted.value("classes_")
+        n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
+        if stored.model.calibration is None or np.shape(self.classes_) != (n_classes,):
+            raise fitted.refuse("its labels are not those of the model's classes")
+        self._tell_decision(read_decision(fitted.optional("decision")))
+        self._left_out = read_left_out(fitted.optional("left_out"), reduction.n_outputs)
 
     def at_false_alarm(self, false_alarm: float) -> Self:
         """Return this classifier at another point of its ROC front; nothing is trained again.

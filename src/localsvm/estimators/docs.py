@@ -61,8 +61,10 @@ random_state : int, RandomState or None, default=None
     Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
 verbose : int, default=0
     1 draws a bar on the standard error stream: cells done, rows per second, time left.
-checkpoint : None, default=None
-    Directory for checkpoints; not available yet.
+checkpoint : path-like, optional
+    Directory that keeps every cell as soon as it is trained. A fit of the same settings to the same
+    data, whatever stopped it, goes on from there and ends with the same model to the bit; other
+    settings and other data are refused. None keeps nothing.
 """
 
 _ATTRIBUTES = """

@@ -23,6 +23,8 @@ from localsvm.estimators.validation import (
     check_weights,
 )
 from localsvm.losses import Expectile, Pinball, Squared
+from localsvm.model.store import StoredModel
+from localsvm.records import Fields
 from localsvm.reduction import Levels, Reduction, Regression, TubeRegression
 from localsvm.training import OnProgress
 
@@ -97,6 +99,18 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         if targets.ndim == 2:
             settings = replace(settings, cell=replace(settings.cell, reduction=self._reduction(targets.shape[1])))
         return self._encode(features, targets, weight, settings)
+
+    def _fitted_values(self) -> dict[str, Any]:
+        shown = np.arange(self.model_.reduction.n_scores, dtype=np.int64)[self._shown]
+        return {**super()._fitted_values(), "shown": int(shown) if shown.ndim == 0 else shown}
+
+    def _restore(self, stored: StoredModel, fitted: Fields) -> None:
+        super()._restore(stored, fitted)
+        reduction, shown = stored.model.reduction, np.asarray(fitted.value("shown"))
+        known = shown.dtype.kind == "i" and shown.ndim <= 1 and ((shown >= 0) & (shown < reduction.n_scores)).all()
+        if reduction.is_classification or not known:
+            raise fitted.refuse("its predictions are not among the scores of its model")
+        self._shown = int(shown) if shown.ndim == 0 else shown.astype(np.intp, copy=False)
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the predictions.
@@ -179,7 +193,7 @@ class LocalSVR(LocalRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: None = None,
+        checkpoint: Any = None,
         loss: str = "squared",
         epsilon: float = 0.1,
     ) -> None:
@@ -317,7 +331,7 @@ class LocalQuantileRegressor(LevelRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: None = None,
+        checkpoint: Any = None,
     ) -> None:
         super().__init__(
             cell_size=cell_size,
@@ -393,7 +407,7 @@ class LocalExpectileRegressor(LevelRegressor):
         n_jobs: int | None = None,
         random_state: Any = None,
         verbose: int = 0,
-        checkpoint: None = None,
+        checkpoint: Any = None,
     ) -> None:
         super().__init__(
             cell_size=cell_size,

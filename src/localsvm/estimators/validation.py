@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import os
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from localsvm.checkpoint import Checkpoint
 from localsvm.data.frames import is_missing
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
@@ -98,6 +100,15 @@ def check_threads(n_jobs: object, available: int) -> int:
         count = int(n_jobs)
         return count if count > 0 else max(1, available + 1 + count)
     raise InvalidParameter(f"n_jobs={n_jobs!r}: give the number of threads, or None for all cores.")
+
+
+def check_checkpoint(checkpoint: object) -> Checkpoint | None:
+    """Return a checkpoint, given as such or by its directory."""
+    if checkpoint is None or isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    if isinstance(checkpoint, str | os.PathLike) and os.fspath(checkpoint):
+        return Checkpoint(checkpoint)
+    raise InvalidParameter(f"checkpoint={checkpoint!r}: give None or the path of a directory.")
 
 
 def check_verbosity(verbose: object) -> int:

@@ -5,6 +5,7 @@ Enters: a scaling, a partition and trained cells. Leaves: a `LocalModel`, plain 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from localsvm.calibration import Calibration
@@ -22,6 +23,7 @@ class LocalModel:
     scaling: Scaling
     partition: Partition
     reduction: Reduction
-    cells: tuple[TrainedCell, ...]
+    cells: Sequence[TrainedCell]
+    """In the order of the partition; those of a stored model are read when they are asked for."""
     calibration: Calibration | None = None
     """Of classification: probabilities from scores, by cell; of one cell where all cells are averaged."""

@@ -117,13 +117,14 @@ def _categories(values: list[Any]) -> tuple[NDArray[np.float64], tuple[str, ...]
     """Return the sorted names of the values, and for every value the place of its name; NaN if it is missing."""
     distinct: dict[Hashable, int] = {}
     codes = np.fromiter((distinct.setdefault(value, len(distinct)) for value in values), np.intp, len(values))
-    names_found = [None if is_missing(value) else _name(value) for value in distinct]
+    names_found = [None if is_missing(value) else category_name(value) for value in distinct]
     names = tuple(sorted({name for name in names_found if name is not None}))
     place = {name: number for number, name in enumerate(names)}
     return np.array([np.nan if name is None else place[name] for name in names_found])[codes], names
 
 
-def _name(value: object) -> str:
+def category_name(value: object) -> str:
+    """Return the name of a category that need not be text."""
     # 1 and 1.0 are the same: gaps turn a column of integers into one of floats.
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 

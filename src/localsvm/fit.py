@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.cell.spool import Spool
 from localsvm.cell.trained import PHASES
 from localsvm.checkpoint import OpenCheckpoint, open_checkpoint
 from localsvm.data.source import RowSource
@@ -59,7 +60,10 @@ def _fit(
 ) -> FitResult:
     begin = time.perf_counter()
     prepared = prepare(X, y, weight, settings, checkpoint)
-    cells = train_cells(prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress, prepared.keeper)
+    spool = None if settings.workspace is None else Spool(settings.workspace)
+    cells = train_cells(
+        prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress, prepared.keeper, spool
+    )
     trained = time.perf_counter()
     model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
     result = _decide(model, settings, share=prepared.n_rows / int(prepared.sizes.sum()))

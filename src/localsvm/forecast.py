@@ -88,7 +88,7 @@ def _share(sizes: NDArray[np.intp], growth: float) -> float:
 
 def _model_bytes(cells: Sequence[TrainedCell]) -> int:
     sums = [part for cell in cells for part in cell.functions.sums]
-    return sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
+    return sum(4 * part.n_support * (part.support_vectors.shape[1] + len(part.outputs)) for part in sums)
 
 
 def _peak(prepared: Prepared, settings: CellSettings, model_bytes: int) -> int:

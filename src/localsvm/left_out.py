@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.calibration import Calibration, fit_binary, fit_multiclass
-from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold, SupportSum
 from localsvm.model.local_model import LocalModel
 from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.reduction import Binary, Reduction
@@ -122,7 +122,7 @@ def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:
     )
 
 
-def _of_output(part: KernelSum, output: int) -> KernelSum:
+def _of_output(part: SupportSum, output: int) -> KernelSum:
     coefficients = part.coefficients[part.outputs == output]
     support = np.flatnonzero(coefficients[0])
     return KernelSum(

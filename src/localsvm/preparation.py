@@ -160,7 +160,7 @@ def prepare(
         partition=partition,
         tasks=CellTasks(rows, y, weight, members, settings),
         sizes=members.sizes,
-        plan=plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, limit),
+        plan=_plan(members.sizes, rows.n_features, settings, limit),
         keeper=None if checkpoint is None else checkpoint.cells(members, scaling, settings.cell.reduction),
         n_rows=len(rows),
         n_features=rows.n_features,
@@ -195,10 +195,14 @@ def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> No
     n_rows, n_features = X.shape
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
-        sizes = np.full(-(-n_rows // largest), largest)
-        plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit)
+        _plan(np.full(-(-n_rows // largest), largest), n_features, settings, limit)
     sampled = min(n_rows, _sample_rows(n_features))
     limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
+
+
+def _plan(sizes: NDArray[np.intp], n_features: int, settings: FitSettings, limit: MemoryLimit) -> MemoryPlan:
+    in_memory = settings.workspace is None
+    return plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit, holds_model=in_memory)
 
 
 def _fit_scaling(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, to_numbers
 from localsvm.data.files.loading import OnRows
+from localsvm.data.files.schema import Kind
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
@@ -41,7 +42,7 @@ class Features:
         known = estimator.n_features_in_ if labels is None else labels.tolist()
         places = [] if estimator.columns_ is None else [category.column for category in estimator.columns_.categories]
         named = [] if labels is None else labels.tolist()
-        kinds = {label: "category" if j in places else "number" for j, label in enumerate(named)}
+        kinds: dict[str, Kind] = {label: "category" if j in places else "number" for j, label in enumerate(named)}
         names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
         return cls(names, frozenset(names[j] for j in places), None if labels is None else tuple(labels.tolist()))
 

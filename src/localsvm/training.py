@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
 from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.cell.spool import Spool
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
 from localsvm.errors import InvalidData
@@ -47,7 +48,13 @@ class MemoryPlan:
 
 
 def plan_memory(
-    sizes: NDArray[np.intp], n_features: int, settings: CellSettings, n_threads: int, limit: MemoryLimit
+    sizes: NDArray[np.intp],
+    n_features: int,
+    settings: CellSettings,
+    n_threads: int,
+    limit: MemoryLimit,
+    *,
+    holds_model: bool = True,
 ) -> MemoryPlan:
     """Plan a training that stays within the memory there is, or refuse it with the numbers.
 
@@ -57,7 +64,7 @@ def plan_memory(
     if limit.n_bytes is None:
         return MemoryPlan(n_threads, n_threads)
     largest = int(sizes.max())
-    model = 4 * int(sizes.sum()) * (n_features + settings.reduction.columns_per_row)
+    model = 4 * int(sizes.sum()) * (n_features + settings.reduction.columns_per_row) if holds_model else 0
     task = _TASK_COPIES * 4 * largest * n_features
     kept = _KEPT_BYTES if 4 * largest**2 >= _LARGE_BLOCK else 0
     room = limit.n_bytes - model - kept
@@ -156,9 +163,13 @@ def train_cells(
     plan: MemoryPlan,
     on_progress: OnProgress | None = None,
     keeper: CellKeeper | None = None,
+    spool: Spool | None = None,
 ) -> Sequence[TrainedCell]:
-    """Train all cells that the keeper has not; when one fails or Ctrl-C comes, stop them all."""
-    crew = _Crew(tasks, sizes, settings, plan, keeper or _Nowhere())
+    """Train all cells that the keeper has not; when one fails or Ctrl-C comes, stop them all.
+
+    With a spool the support vectors of finished cells are on disk, not in memory.
+    """
+    crew = _Crew(tasks, sizes, settings, plan, keeper or _Nowhere(), spool)
     watch = _Watch(sizes, crew)
     with ThreadPoolExecutor(plan.cells_at_once) as workers:
         try:
@@ -187,12 +198,13 @@ class _Crew:
         settings: CellSettings,
         plan: MemoryPlan,
         keeper: CellKeeper,
+        spool: Spool | None,
     ) -> None:
-        self.tasks, self.settings, self.plan, self.keeper = tasks, settings, plan, keeper
+        self.tasks, self.settings, self.plan, self.keeper, self.spool = tasks, settings, plan, keeper, spool
         self.token = CancelToken()
         self.finished: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         self.shares: dict[int, float] = {}
-        self._cells = [keeper.load(number) for number in range(len(tasks))]
+        self._cells = [self._held(keeper.load(number)) for number in range(len(tasks))]
         self.restored = [number for number, cell in enumerate(self._cells) if cell is not None]
         by_size = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
         self._waiting = [number for number in by_size if self._cells[number] is None]
@@ -212,10 +224,13 @@ class _Crew:
                     n_threads=self.plan.n_threads if alone else 1,
                 )
                 self.keeper.save(cell)
-                self._cells[number] = cell
+                self._cells[number] = self._held(cell)
                 self.finished.put(number)
         except BaseException as error:
             self.finished.put(error)
+
+    def _held(self, cell: TrainedCell | None) -> TrainedCell | None:
+        return cell if cell is None or self.spool is None else self.spool.keep(cell)
 
     def _take(self) -> tuple[int, bool] | None:
         with self._lock:

@@ -6,6 +6,7 @@ Enters: points. Leaves: the values of the cell's functions at them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +17,43 @@ from localsvm.cell.path import SKIPPED, STATUS
 PHASES = ("kernel", "solver", "validation", "selection")
 
 
+class SupportSum(Protocol):
+    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
+
+    @property
+    def outputs(self) -> NDArray[np.intp]:
+        """Numbers of the outputs."""
+
+    @property
+    def width(self) -> float:
+        """Width of the kernel."""
+
+    @property
+    def support_vectors(self) -> NDArray[np.float32]:
+        """Support vectors, one per row."""
+
+    @property
+    def coefficients(self) -> NDArray[np.float32]:
+        """Coefficients by output and support vector."""
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+
+
 @dataclass(frozen=True)
 class KernelSum:
-    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
+    """A `SupportSum` in memory."""
 
     outputs: NDArray[np.intp]
     width: float
     support_vectors: NDArray[np.float32]
     coefficients: NDArray[np.float32]
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support_vectors)
 
 
 @dataclass(frozen=True)
@@ -34,7 +64,7 @@ class CellFunctions:
     constants: NDArray[np.float64]
     bounds: NDArray[np.float64]
     """Least and largest value (n_outputs, 2)."""
-    sums: tuple[KernelSum, ...] = ()
+    sums: tuple[SupportSum, ...] = ()
 
     def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs (n_points, n_outputs) at scaled points."""
@@ -108,7 +138,7 @@ class TrainedCell:
     @property
     def n_support(self) -> int:
         """Number of support vectors."""
-        return sum(len(part.support_vectors) for part in self.functions.sums)
+        return sum(part.n_support for part in self.functions.sums)
 
     @property
     def edge(self) -> str | None:

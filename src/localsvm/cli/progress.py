@@ -6,8 +6,9 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
+from localsvm.cli.output import amount, duration
 from localsvm.memory import resident_memory
 from localsvm.training import Progress as Step
 
@@ -23,12 +24,12 @@ class Work:
             BarColumn(bar_width=30),
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
-            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
             console=console,
             transient=True,
             disable=quiet or not console.is_terminal,
         )
-        self._reading = self._training = None
+        self._reading: TaskID | None = None
+        self._training: TaskID | None = None
         self.last: Step | None = None
         """How far training is."""
 
@@ -54,10 +55,10 @@ class Work:
         self.last = step
         if self._training is None:
             self._training = self._bars.add_task("training cells", total=step.n_cells, note="")
-        note = f"{step.rate:,.0f} rows/s  {_memory()}"
+        note = f"{step.rate:,.0f} rows/s  {_memory()}  {duration(step.seconds_left)} left"
         self._bars.update(self._training, completed=step.cells_done, note=note)
 
 
 def _memory() -> str:
     taken = resident_memory()
-    return "" if taken is None else f"{taken / 1e9:.2f} GB"
+    return "" if taken is None else amount(taken)

@@ -67,13 +67,12 @@ class TrainOptions:
                 "data."
             )
         known = {field.name for field in fields(cls)}
-        return cls(
-            **{
-                name: tuple(value) if isinstance(value, list) else value
-                for name, value in kept.items()
-                if name in known
-            }
-        )
+        return cls(**{name: _tuples(value) for name, value in kept.items() if name in known})
+
+
+def _tuples(value: Any) -> Any:
+    """Return what JSON has made of tuples as such."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def run_train(options: TrainOptions, out: Output) -> None:
@@ -89,7 +88,7 @@ def run_train(options: TrainOptions, out: Output) -> None:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)  # type: ignore[attr-defined]
+                estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
             except KeyboardInterrupt:
                 raise typer.Exit(_stopped(options, work)) from None
         estimator.target_name_ = options.target
@@ -123,8 +122,9 @@ def _check_output(options: TrainOptions) -> None:
 
 
 def _load(options: TrainOptions, work: Work) -> Loaded:
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in (options.file or {}).items()}
-    file = open_file(options.data, FileOptions(**given))
+    file = open_file(
+        options.data, FileOptions(**{name: _tuples(value) for name, value in (options.file or {}).items()})
+    )
     roles = Roles(options.target, options.weight, options.features, options.ignore)
     return load(file, roles, _room(options), work.read)
 

@@ -72,7 +72,7 @@ class ArrangedRows:
         The file is read from first to last, and every row goes to the bucket that its new place is in; buckets have
         room in memory, where their rows are put in order.
         """
-        place = np.empty(len(order), dtype=np.uint32 if len(order) < 1 << 32 else np.uint64)
+        place: NDArray[np.unsignedinteger] = np.empty(len(order), np.uint32 if len(order) < 1 << 32 else np.uint64)
         place[order] = np.arange(len(order), dtype=place.dtype)
         # By where a row is now: where it goes.
         goes_to = place if self._position is None else place[np.argsort(self._position, kind="stable")]

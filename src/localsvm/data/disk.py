@@ -74,7 +74,7 @@ class RowFile:
 
     def write(self, begin: int, rows: NDArray[Any]) -> None:
         """Write rows from row number `begin` on."""
-        left = memoryview(np.ascontiguousarray(rows, dtype=self.dtype)).cast("B")
+        left = np.ascontiguousarray(rows, dtype=self.dtype).data.cast("B")
         offset = begin * self._row_bytes
         try:
             while left:
@@ -88,7 +88,7 @@ class RowFile:
     def read(self, begin: int, end: int) -> NDArray[Any]:
         """Return the rows from number `begin` to before `end`."""
         out = np.empty((end - begin, self.shape[1]), dtype=self.dtype)
-        left = memoryview(out).cast("B") if out.size else memoryview(b"")
+        left = out.data.cast("B") if out.size else memoryview(b"")
         offset = begin * self._row_bytes
         while left:
             count = os.preadv(self._file.fileno(), [left], offset)

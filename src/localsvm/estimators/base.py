@@ -19,6 +19,7 @@ from localsvm.cell.settings import CellSettings
 from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.disk import RowFile
 from localsvm.data.frames import has_categories, is_frame, read_frame
+from localsvm.data.labels import Labels
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
 from localsvm.data.sparse import SparseRows
@@ -51,6 +52,9 @@ from localsvm.reduction import Reduction
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
+RowsLike = ArrayLike | Table
+"""What users give: arrays, sparse matrices, data frames; or a table that was read from a file."""
+TargetsLike = ArrayLike | Labels
 
 
 @dataclass(frozen=True)
@@ -211,7 +215,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         return Checked(_encoded(features, columns), columns, target, weight, settings)
 
     def forecast(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
+        self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
     ) -> Forecast:
         """Forecast what `fit` will take: rows are scaled and cut into cells, and a few cells are trained.
 

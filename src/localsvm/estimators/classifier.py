@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from localsvm.cell.grid import Grid
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidData, InvalidParameter
-from localsvm.estimators.base import Checked, LocalEstimator
+from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsLike
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.state import decision_values, left_out_values, read_decision, read_left_out, storable
 from localsvm.estimators.validation import (
@@ -158,8 +158,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: RowsLike,
+        y: TargetsLike,
         sample_weight: ArrayLike | None = None,
         *,
         callback: OnProgress | None = None,
@@ -318,7 +318,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         moved.model_ = at_point(self.model_, left_out, moved.operating_point_, keep=True)
         return moved
 
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the probabilities of the classes, calibrated by out-of-fold decision values.
 
         The most probable class is the one that `predict` returns. With `class_weight`, `objective` or
@@ -345,7 +345,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return predict_probabilities(self.model_, self._rows(X), self._n_threads())
 
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`.
 
         Parameters
@@ -367,7 +367,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         """
         return np.log(self.predict_proba(X))
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the decision values: positive ones speak for ``classes_[1]``, of several classes the largest wins.
 
         Parameters
@@ -390,7 +390,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         scores = self._scores(X)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: RowsLike) -> NDArray[Any]:
         """Return the predicted labels.
 
         Parameters

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from localsvm.cell.grid import Grid
-from localsvm.estimators.base import Checked, LocalEstimator
+from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsLike
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.validation import (
     check_choice,
@@ -52,8 +52,8 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
     def fit(
         self,
-        X: ArrayLike,
-        y: ArrayLike,
+        X: RowsLike,
+        y: TargetsLike,
         sample_weight: ArrayLike | None = None,
         *,
         callback: OnProgress | None = None,
@@ -112,7 +112,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
             raise fitted.refuse("its predictions are not among the scores of its model")
         self._shown = int(shown) if shown.ndim == 0 else shown.astype(np.intp, copy=False)
 
-    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+    def predict(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the predictions.
 
         Parameters
@@ -243,7 +243,7 @@ class LevelRegressor(LocalRegressor):
         levels = self._levels()
         return 0 if levels.ndim == 0 else np.argsort(np.argsort(levels, kind="stable"))
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+    def score(self, X: RowsLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the share of the loss that the predictions save, against the best constants (D^2); 1 is perfect.
 
         Parameters

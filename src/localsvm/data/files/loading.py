@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from localsvm.data.files.categories import CategoryCodes
-from localsvm.data.files.numbers import number_type, to_numbers
-from localsvm.data.files.schema import Schema
-from localsvm.data.files.table import BATCH_ROWS, TableFile
 from numpy.typing import NDArray
 
 from localsvm.data.columns import Numbers, Table
 from localsvm.data.disk import RowFile
+from localsvm.data.files.categories import CategoryCodes
+from localsvm.data.files.numbers import number_type, to_numbers
+from localsvm.data.files.schema import Schema
+from localsvm.data.files.table import BATCH_ROWS, TableFile
 from localsvm.data.labels import Labels
 from localsvm.data.source import block_rows, row_blocks
 from localsvm.errors import InvalidData
@@ -97,7 +97,7 @@ def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = Non
     codes = category_codes(file.schema, names)
     rows = _GrowingRows(number_type(file.schema, names), len(names), room)
     target = _Target(roles.target, file)
-    weight = [] if roles.weight else None
+    weight: list[NDArray[np.float64]] | None = [] if roles.weight else None
     wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
     for batch in file.batches(wanted, BATCH_ROWS):
         target.add(batch.column(roles.target), len(rows))

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import localsvm
 from localsvm.cli.evaluation import show_evaluation
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
-from localsvm.data.files import FileOptions, TableFile, convert_file, open_file, open_writer
+from localsvm.data.files import FileOptions, Schema, TableFile, convert_file, open_file, open_writer
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.stored import estimator_of, user_info
 from localsvm.evaluation import Evaluation
-from localsvm.model.store import open_model
+from localsvm.model.store import StoredModel, open_model
 from localsvm.streaming import evaluate_file, predict_batches
 
 
@@ -31,7 +32,7 @@ def run_predict(
 ) -> None:
     """Predict a file into another one."""
     begin = time.perf_counter()
-    estimator = _load(model, jobs)
+    estimator = _Opened.of(model, jobs).estimator
     source = open_file(data, FileOptions(**file))
     with Work(quiet=out.quiet) as work:
         batches = predict_batches(estimator, source, keep=keep, probabilities=probabilities)
@@ -53,7 +54,7 @@ def _write(output: str, batches: Iterator[Any], source: TableFile, work: Work) -
     first = next(batches, None)
     if first is None:
         raise InvalidParameter(f"{source.name} has no rows: there is nothing to predict.")
-    with open_writer(output, first.schema) as writer:
+    with open_writer(output, Schema.of(first.schema, output)) as writer:
         while first is not None:
             writer.write(first)
             n_rows += first.num_rows
@@ -62,29 +63,30 @@ def _write(output: str, batches: Iterator[Any], source: TableFile, work: Work) -
     return n_rows
 
 
-def _load(model: Path, jobs: int | None) -> LocalEstimator:
-    estimator = localsvm.load(model)
-    estimator.n_jobs = jobs
-    return estimator
+@dataclass(frozen=True)
+class _Opened:
+    """A model file that is open."""
 
+    stored: StoredModel
+    estimator: LocalEstimator
+    target: str | None
+    """What the target was called in training, if that is known."""
 
-def _target(estimator: LocalEstimator, target: str | None) -> str:
-    name = target or getattr(estimator, "target_name_", None)
-    if name is None:
-        raise InvalidParameter("--target is needed: the model does not know what its target was called.")
-    return str(name)
+    @classmethod
+    def of(cls, model: Path, jobs: int | None = None) -> _Opened:
+        stored = open_model(model)
+        estimator = estimator_of(stored, repr(str(model)))
+        estimator.n_jobs = jobs
+        return cls(stored, estimator, user_info(stored).get("target"))
 
-
-def _evaluate(
-    estimator: LocalEstimator,
-    data: str,
-    target: str | None,
-    weight: str | None,
-    file: dict[str, Any],
-    work: Work,
-) -> Evaluation:
-    source = open_file(data, FileOptions(**file))
-    return evaluate_file(estimator, source, _target(estimator, target), weight, on_rows=work.read)
+    def evaluate(
+        self, data: str, target: str | None, weight: str | None, file: dict[str, Any], work: Work
+    ) -> Evaluation:
+        name = target or self.target
+        if name is None:
+            raise InvalidParameter("--target is needed: the model does not know what its target was called.")
+        source = open_file(data, FileOptions(**file))
+        return evaluate_file(self.estimator, source, name, weight, on_rows=work.read)
 
 
 def run_evaluate(
@@ -99,7 +101,7 @@ def run_evaluate(
 ) -> None:
     """Compare predictions with the truth."""
     with Work(quiet=out.quiet) as work:
-        evaluation = _evaluate(_load(model, jobs), data, target, weight, file, work)
+        evaluation = _Opened.of(model, jobs).evaluate(data, target, weight, file, work)
     if out.json:
         out.result(evaluation.summary())
     else:
@@ -108,10 +110,10 @@ def run_evaluate(
 
 def run_inspect(model: Path, verify: bool, out: Output) -> None:
     """Show what is in a model file."""
-    stored = open_model(model)
+    opened = _Opened.of(model)
+    stored, estimator = opened.stored, opened.estimator
     if verify:
         stored.verify()
-    estimator = localsvm.load(model)
     names = getattr(estimator, "feature_names_in_", None)
     sizes = stored.table.size
     out.result(
@@ -121,7 +123,7 @@ def run_inspect(model: Path, verify: bool, out: Output) -> None:
             "localsvm": stored.library,
             "bytes": model.stat().st_size,
             "verified": verify,
-            "target": getattr(estimator, "target_name_", None),
+            "target": opened.target,
             **(
                 {"classes": [str(label) for label in estimator.classes_.tolist()]}
                 if hasattr(estimator, "classes_")
@@ -156,10 +158,10 @@ def run_report(
         raise InvalidParameter(
             f"the report needs the package {error.name!r}: pip install 'localsvm[report]'."
         ) from None
-    estimator = _load(model, jobs)
+    opened = _Opened.of(model, jobs)
     with Work(quiet=out.quiet) as work:
-        evaluation = None if data is None else _evaluate(estimator, data, target, None, file, work)
-    write_report(estimator, output, evaluation, title or model.stem)
+        evaluation = None if data is None else opened.evaluate(data, target, None, file, work)
+    write_report(opened.estimator, output, evaluation, title or model.stem)
     out.note(f"The report is in {output}.")
 
 

@@ -39,6 +39,8 @@ class Output:
 def _shown(name: str, value: Any) -> str:
     if value is None:
         return "unknown"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if name.endswith("seconds"):
         return duration(value)
     if name.endswith(("bytes", "memory")):

@@ -91,8 +91,7 @@ def run_train(options: TrainOptions, out: Output) -> None:
                 estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
             except KeyboardInterrupt:
                 raise typer.Exit(_stopped(options, work)) from None
-        estimator.target_name_ = options.target
-        estimator.save(options.output)
+        estimator.save(options.output, info={"target": options.target})
     for warning in dict.fromkeys(str(found.message) for found in caught):
         out.note(f"Note: {warning}")
     out.result(_summary(estimator, task, options, time.perf_counter() - begin))

@@ -51,6 +51,8 @@ _HEAD = struct.Struct(f"<8sI{ALIGNMENT - 12}x")
 _END = struct.Struct("<QQQI8s")
 _END_MAGIC = b"LSVM-end"
 
+_LEAST_OUTPUT = 24  # bytes that a cell has of each of its functions: a constant and two bounds
+
 PathLike = str | os.PathLike[str]
 
 
@@ -224,6 +226,8 @@ def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel
     table = _read_table(whole.part("table"))
     n_cells, n_features = len(table), whole.integer("n_features", least=1)
     reduction = read_reduction(whole.part("reduction"))
+    if _LEAST_OUTPUT * reduction.n_outputs * n_cells > len(buffer):
+        raise whole.refuse(f"its cells have no room for {reduction.n_outputs} functions each")
     partition = read_partition(whole.part("partition"), n_cells, n_features)
     n_curves = 1 if isinstance(partition, AveragingPartition) else n_cells
     n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores

@@ -21,6 +21,10 @@ class CannotWrite(LocalSVMError, OSError):
     """The system refuses to write: no space, no permission, no such directory. What was there is unharmed."""
 
 
+class MissingPackage(LocalSVMError, ImportError):
+    """Something was asked for that needs a package which is not installed."""
+
+
 class GridEdgeWarning(UserWarning):
     """Cross-validation chose the edge of the grid: the best value may lie outside."""
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import typer
 
-from localsvm.errors import InvalidParameter, LocalSVMError
+from localsvm.errors import CannotWrite, InvalidParameter, LocalSVMError, MissingPackage
 
 USAGE, DATA, SYSTEM, UNEXPECTED, STOPPED = 2, 3, 4, 70, 130
 """Exit codes: bad options; bad data or a bad model; disk, memory, permissions; an error of ours; Ctrl-C."""
@@ -28,7 +28,9 @@ def sentences() -> Iterator[None]:
         # The reader of our output has gone; nobody is left to tell, and Python must not try at exit either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(SYSTEM) from None
-    except InvalidParameter as error:
+    except CannotWrite as error:
+        raise _end(f"Error: {error}", SYSTEM) from None
+    except (InvalidParameter, MissingPackage) as error:
         raise _end(f"Error: {error}", USAGE) from None
     except LocalSVMError as error:
         raise _end(f"Error: {error}", DATA) from None

@@ -152,12 +152,8 @@ def run_report(
     out: Output,
 ) -> None:
     """Write the page of a model."""
-    try:
-        from localsvm.report import write_report
-    except ModuleNotFoundError as error:
-        raise InvalidParameter(
-            f"the report needs the package {error.name!r}: pip install 'localsvm[report]'."
-        ) from None
+    from localsvm.report import write_report
+
     opened = _Opened.of(model, jobs)
     with Work(quiet=out.quiet) as work:
         evaluation = None if data is None else opened.evaluate(data, target, None, file, work)

@@ -182,7 +182,8 @@ def _sample(
 ) -> Sample:
     """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
     drawn = smallest_hashes(hashes, _sample_rows(X.shape[1]))
-    rows, y, weight = distinct_rows(X[drawn], y[drawn], weight[drawn], settings.seed)
+    # Copies of a row are drawn with it, however many they are.
+    rows, y, weight = distinct_rows(KeptRows(X, drawn), y[drawn], weight[drawn], settings.seed)
     return Sample(rows, y, weight * settings.factors(y), settings.n_scaled)
 
 

@@ -8,15 +8,13 @@ row given twice.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
-from localsvm.data.source import RowSource
-
-_Float = TypeVar("_Float", np.float32, np.float64)
+from localsvm.data.source import RowSource, block_rows, row_blocks
 
 _BLOCK_ROWS = 65536
 
@@ -48,11 +46,11 @@ def content_hash(X: RowSource, seed: int) -> NDArray[np.uint64]:
 
 
 def distinct_rows(
-    X: NDArray[_Float], y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
-) -> tuple[NDArray[_Float], NDArray[np.float64], NDArray[np.float64]]:
+    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
     """Order samples by content and merge identical ones; samples of weight zero are left out.
 
-    Targets are numbers (n,), or rows of them (n, n_targets).
+    Targets are numbers (n,), or rows of them (n, n_targets). Of the rows only the distinct ones are held.
 
     Examples
     --------
@@ -72,14 +70,15 @@ def distinct_rows(
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
     above, below = order[alike], order[alike + 1]
-    equal = (X[above] == X[below]).all(axis=1) & (targets[above] == targets[below]).all(axis=1)
+    equal = (targets[above] == targets[below]).all(axis=1)
+    for block in row_blocks(0, len(alike), block_rows(X.shape[1])):
+        equal[block] &= (X[above[block]] == X[below[block]]).all(axis=1)
     new_sample = np.ones(len(y), dtype=bool)
     new_sample[alike[equal] + 1] = False
     first = np.flatnonzero(new_sample)
     kept = order[first]
     zero = X.dtype.type(0)  # turns -0.0 into 0.0, whichever of the two came first
-    X = np.ascontiguousarray(X[kept]) + zero
-    return X, y[kept] + 0.0, np.add.reduceat(weight[order], first)
+    return np.ascontiguousarray(X[kept]) + zero, y[kept] + 0.0, np.add.reduceat(weight[order], first)
 
 
 def canonical_rows(

@@ -5,6 +5,7 @@ Enters: a fitted estimator. Leaves: `CellsDisplay`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
@@ -36,7 +37,7 @@ _DIGITS = {8.0: (1.0, 2.0, 5.0), 100.0: (1.0, 3.0), np.inf: (1.0,)}
 """First digits of the numbers on a logarithmic axis, by the ratio of its ends."""
 
 
-def cell_quantities(cells: tuple[TrainedCell, ...]) -> dict[str, FloatArray]:
+def cell_quantities(cells: Sequence[TrainedCell]) -> dict[str, FloatArray]:
     """Return the quantities of all cells; of several problems the middle width and lam, NaN where there is none."""
     return {
         "size": np.array([cell.n_samples for cell in cells], dtype=np.float64),

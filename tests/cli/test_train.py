@@ -1,0 +1,127 @@
+"""`localsvm train`: files in, a model file out, the same as from Python."""
+
+import shutil
+
+import numpy as np
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from files import ModelFile
+from shell import FAST, toy_table
+
+import localsvm
+from localsvm.data.files import open_file
+from localsvm.data.files.loading import Roles, Room, load
+
+ALL_TASKS = [
+    ("classify", "kind", "LocalSVC", ("--ignore", "amount")),
+    ("regress", "amount", "LocalSVR", ("--ignore", "kind")),
+    ("quantile", "amount", "LocalQuantileRegressor", ("--ignore", "kind", "--levels", "0.1,0.9")),
+    ("expectile", "amount", "LocalExpectileRegressor", ("--ignore", "kind", "--levels", "0.7")),
+]
+
+
+@pytest.mark.parametrize(("task", "target", "estimator", "options"), ALL_TASKS)
+def test_every_task_trains_and_predicts(shell, toy_files, task, target, estimator, options):
+    found = shell.json("train", toy_files / "train.parquet", "-t", target, "--task", task, *options, *FAST)
+    assert (found["task"], found["rows"], found["model"]) == (task, 400, "model.lsvm")
+    assert type(localsvm.load(shell.path("model.lsvm"))).__name__ == estimator
+    shell.run("predict", "model.lsvm", toy_files / "test.parquet", "-o", "out.parquet")
+    predicted = shell.table("out.parquet")
+    assert predicted.num_rows == 300
+    assert predicted.num_columns == (2 if task == "quantile" else 1)
+
+
+@pytest.mark.parametrize(("target", "ignored", "task"), [("kind", "amount", "classify"), ("amount", "kind", "regress")])
+def test_the_task_is_guessed_from_the_target(shell, toy_files, target, ignored, task):
+    arguments = ("train", toy_files / "train.csv", "-t", target, "--ignore", ignored, *FAST)
+    assert shell.json(*arguments)["task"] == task
+
+
+def test_the_model_is_that_of_python(shell, toy_files):
+    shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST)
+    file = open_file(toy_files / "train.parquet")
+    loaded = load(file, Roles("kind", ignored=("amount", "id")), Room(10**9, str(shell.directory)))
+    expected = localsvm.LocalSVC(cell_size=100, grid=3, random_state=0).fit(loaded.table, loaded.target)
+    found = localsvm.load(shell.path("model.lsvm"))
+    np.testing.assert_array_equal(found.predict_proba(loaded.table), expected.predict_proba(loaded.table))
+    assert found.classes_.tolist() == ["no", "yes"]
+
+
+def test_rows_that_do_not_fit_into_memory_give_the_same_file(shell):
+    pq.write_table(toy_table(160_000), shell.path("big.parquet"))
+    arguments = ("train", "big.parquet", "-t", "kind", "--ignore", "amount", "--scaling", "minmax", *FAST)
+    shell.run(*arguments, "-o", "memory.lsvm")
+    shell.run(*arguments, "-o", "disk.lsvm", "--max-memory", "25MB")  # half of it is too little for 160 000 rows
+    in_memory, on_disk = (ModelFile.read(shell.path(name)) for name in ("memory.lsvm", "disk.lsvm"))
+    assert in_memory.cells == on_disk.cells
+    assert sorted(p.name for p in shell.directory.iterdir()) == ["big.parquet", "disk.lsvm", "memory.lsvm"]
+
+
+def test_a_forecast_trains_nothing_but_a_few_cells(shell, toy_files):
+    found = shell.json("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--dry-run")
+    assert found["rows"] == 400
+    assert found["seconds"] > 0
+    assert found["memory"] > 10**7
+    assert not shell.path("model.lsvm").exists()
+
+
+def test_integers_of_a_csv_file_are_classes_of_integers(shell):
+    shell.path("a.csv").write_text("x,y\n" + "".join(f"{i / 10},{i // 20}\n" for i in range(40)))
+    shell.run("train", "a.csv", "-t", "y", "--grid", 2)
+    assert localsvm.load(shell.path("model.lsvm")).classes_.tolist() == [0, 1]
+    out = shell.run("predict", "model.lsvm", "a.csv").stdout.splitlines()
+    assert out[:2] == ['"prediction"', "0"]
+
+
+def test_nothing_is_written_to_stderr_when_nobody_looks(shell, toy_files):
+    done = shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--quiet")
+    assert done.stderr == ""
+
+
+def test_missing_values_and_weights(shell, toy_files):
+    table = pa_csv.read_csv(toy_files / "train.csv")
+    text = table.to_pylist()
+    for row in text[::7]:
+        row["x1"] = ""
+    lines = ["x0,x1,colour,w,kind"]
+    lines += [f"{r['x0']},{r['x1']},{r['colour']},{1 + (r['id'] % 2)},{r['kind']}" for r in text]
+    shell.path("gaps.csv").write_text("\n".join(lines) + "\n")
+    arguments = ("train", "gaps.csv", "-t", "kind", "--weight", "w", "--grid", 3)
+    assert "column 'x1' has 58 missing values" in shell.refused(*arguments, code=3)
+    shell.run(*arguments, "--missing", "impute")
+    assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1", "colour"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("-t", "kin"), 3, "lacks the column 'kin'. Did you mean 'kind' for 'kin'?"),
+        (("-t", "kind", "--task", "regress"), 2, "--task regress needs numbers, but the target 'kind' is text"),
+        (("-t", "kind", "--levels", "0.1,0.9", "--task", "classify"), 2, "--levels are for --task quantile"),
+        (("-t", "amount", "--task", "quantile", "--levels", "0.1,7"), 2, "give a number between 0 and 1"),
+        (("-t", "amount", "--task", "regress", "--objective", "f1"), 2, "--objective: not an option of --task regress"),
+        (("-t", "kind", "--max-memory", "lots"), 2, "--max-memory='lots': give"),
+        (("-t", "kind", "-o", "nowhere/model.lsvm"), 2, "there is no directory"),
+        (("-t", "kind", "-o", "."), 2, "is a directory"),
+        (("-t", "kind", "--objective", "luck"), 2, "objective='luck'"),
+        (("-t", "kind", "--weight", "wait"), 3, "lacks the column 'wait'"),
+        (("-t", "kind", "--format", "xml"), 2, "format='xml' is unknown"),
+    ],
+)
+def test_bad_options_are_refused_with_a_sentence(shell, toy_files, arguments, code, message):
+    found = shell.refused("train", toy_files / "train.parquet", *arguments, code=code)
+    assert found.startswith("Error: ")
+    assert message in found
+    assert list(shell.directory.iterdir()) == []
+
+
+def test_a_missing_file_is_named(shell):
+    assert "nothing.csv" in shell.refused("train", "nothing.csv", "-t", "y", code=3)
+
+
+def test_an_old_model_stays_when_training_fails(shell, toy_files, trained):
+    shutil.copy(trained, shell.path("model.lsvm"))
+    before = shell.path("model.lsvm").read_bytes()
+    shell.refused("train", toy_files / "train.parquet", "-t", "nothing", code=3)
+    assert shell.path("model.lsvm").read_bytes() == before

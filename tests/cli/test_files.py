@@ -1,0 +1,156 @@
+"""`predict`, `evaluate`, `inspect`, `report`, `convert`: rows keep their order, columns are found by name."""
+
+import gzip
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+from sklearn.metrics import confusion_matrix
+
+import localsvm
+from localsvm.streaming import predict_batches
+
+
+def predicted(shell, model, data, *options):
+    shell.run("predict", model, data, "-o", "out.parquet", *options)
+    return shell.table("out.parquet")
+
+
+def test_predictions_are_those_of_python_in_the_order_of_the_rows(shell, trained, toy_files):
+    out = predicted(shell, trained, toy_files / "test.parquet", "--keep", "id", "--keep", "kind", "--probabilities")
+    assert out.column_names == ["id", "kind", "prediction", "probability_no", "probability_yes"]
+    assert out["id"].to_pylist() == list(range(300))
+    frame = pq.read_table(toy_files / "test.parquet").select(["x0", "x1", "x2", "colour"])
+    clf = localsvm.load(trained)
+    assert out["prediction"].to_pylist() == clf.predict(frame).tolist()
+    np.testing.assert_array_equal(out["probability_yes"].to_numpy(), clf.predict_proba(frame)[:, 1])
+
+
+def test_any_order_of_columns_and_any_format_give_the_same_predictions(shell, trained, toy_files):
+    expected = predicted(shell, trained, toy_files / "test.parquet")["prediction"].to_pylist()
+    table = pq.read_table(toy_files / "test.parquet")
+    pq.write_table(table.select(table.column_names[::-1]), shell.path("reversed.parquet"))
+    with gzip.open(shell.path("test.csv.gz"), "wb") as file:
+        pa_csv.write_csv(table, file)
+    for name in ("reversed.parquet", "test.csv.gz", toy_files / "test.csv"):
+        assert predicted(shell, trained, name)["prediction"].to_pylist() == expected
+
+
+def test_csv_goes_from_standard_input_to_standard_output(shell, trained, toy_files):
+    done = shell.run("predict", trained, "-", stdin=(toy_files / "test.csv").read_text())
+    lines = done.stdout.splitlines()
+    assert lines[0] == '"prediction"'
+    assert len(lines) == 301
+    assert set(lines[1:]) == {'"no"', '"yes"'}
+
+
+@pytest.mark.parametrize("rows", [1, 7, 300, 10**6])
+def test_batches_of_any_size_give_the_same_predictions(trained, toy_files, rows):
+    clf = localsvm.load(trained)
+    file = localsvm.data.files.open_file(toy_files / "test.parquet")
+    batches = list(predict_batches(clf, file, keep=["id"], probabilities=True, rows=rows))
+    whole = pa.Table.from_batches(list(predict_batches(clf, file, keep=["id"], probabilities=True)))
+    assert pa.Table.from_batches(batches).equals(whole)
+
+
+def test_missing_columns_are_named(shell, trained, toy_files):
+    table = pq.read_table(toy_files / "test.parquet").rename_columns(
+        ["id", "X0", "x1", "x2", "color", "kind", "amount"]
+    )
+    pq.write_table(table, shell.path("renamed.parquet"))
+    found = shell.refused("predict", trained, "renamed.parquet", "-o", "out.csv", code=3)
+    assert "lacks 2 columns: 'x0', 'colour'. Did you mean 'X0' for 'x0', 'color' for 'colour'?" in found
+    assert not shell.path("out.csv").exists()
+
+
+def test_a_prediction_that_fails_half_way_leaves_no_file(shell, trained, toy_files):
+    lines = (toy_files / "test.csv").read_text().splitlines()
+    lines[250] = lines[250].replace(",", ",oops", 1)
+    shell.path("bad.csv").write_text("\n".join(lines))
+    found = shell.refused("predict", trained, "bad.csv", "-o", "out.csv", code=3)
+    assert "'x0'" in found and "oops" in found
+    assert not shell.path("out.csv").exists()
+
+
+def test_an_evaluation_agrees_with_the_predictions(shell, trained, toy_files):
+    out = predicted(shell, trained, toy_files / "test.parquet", "--keep", "kind")
+    found = shell.json("evaluate", trained, toy_files / "test.parquet")
+    truth, guess = out["kind"].to_pylist(), out["prediction"].to_pylist()
+    assert found["confusion"]["counts"] == confusion_matrix(truth, guess).tolist()
+    measures = {measure["name"]: measure for measure in found["measures"]}
+    error = np.mean(np.array(truth) != np.array(guess))
+    assert measures["error"]["value"] == pytest.approx(error)
+    assert measures["error"]["low"] < error < measures["error"]["high"]
+    assert measures["tpr_tnr"]["value"] == pytest.approx(measures["tpr"]["value"] * measures["tnr"]["value"])
+
+
+def test_an_evaluation_shows_intervals_the_confusion_matrix_and_the_worst_cells(shell, trained, toy_files):
+    text = shell.run("evaluate", trained, toy_files / "test.csv", "--worst", 2).stdout
+    for words in ("300 rows", "95 % interval", "Confusion matrix", "tpr_tnr", "Worst cells"):
+        assert words in text
+
+
+def test_an_evaluation_needs_the_truth(shell, trained, toy_files):
+    table = pq.read_table(toy_files / "test.parquet").drop_columns(["kind"])
+    pq.write_table(table, shell.path("blind.parquet"))
+    assert "lacks the column 'kind'" in shell.refused("evaluate", trained, "blind.parquet", code=3)
+
+
+def test_a_model_file_can_be_inspected_and_verified(shell, trained):
+    found = shell.json("inspect", trained, "--verify")
+    assert (found["rows"], found["target"], found["classes"]) == (400, "kind", ["no", "yes"])
+    assert found["columns"] == ["x0", "x1", "x2", "colour"]
+    damaged = bytearray(trained.read_bytes())
+    damaged[200] ^= 1
+    shell.path("damaged.lsvm").write_bytes(damaged)
+    assert "damaged" in shell.refused("inspect", "damaged.lsvm", "--verify", code=3)
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n", b"PK\x03\x04", b"id,x\n1,2\n"])
+def test_other_files_are_no_models(shell, toy_files, content):
+    shell.path("foreign.lsvm").write_bytes(content)
+    assert "model file" in shell.refused("predict", "foreign.lsvm", toy_files / "test.csv", code=3)
+
+
+def test_a_report_is_one_page(shell, trained, toy_files):
+    shell.run("report", trained, "--data", toy_files / "test.parquet", "-o", "page.html", "--title", "Toys & <more>")
+    page = shell.path("page.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") or page.startswith("<!doctype html>")
+    assert "Toys &amp; &lt;more&gt;" in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+
+
+def test_files_are_converted(shell, toy_files):
+    shell.run("convert", toy_files / "test.csv", "test.parquet")
+    assert shell.json("convert", "test.parquet", "again.csv")["rows"] == 300
+    first, second = (pa_csv.read_csv(path) for path in (toy_files / "test.csv", shell.path("again.csv")))
+    assert first.equals(second.cast(first.schema))
+
+
+@pytest.mark.parametrize("command", ["demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"])
+def test_help_teaches_with_examples(shell, command):
+    text = shell.run(command, "--help").stdout
+    assert f"localsvm {command}" in text.replace("\n", " ")
+    assert "Example" in text
+
+
+def test_without_arguments_the_commands_are_listed(shell):
+    done = shell.run(code=2)
+    for command in ("demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"):
+        assert command in done.stdout + done.stderr
+
+
+def test_a_shell_can_complete_commands(shell):
+    assert "localsvm" in shell.run("--show-completion", "bash").stdout
+
+
+def test_the_version_is_told(shell):
+    assert shell.run("--version").stdout.strip() == f"localsvm {localsvm.__version__}"
+
+
+def test_json_is_one_object(shell, trained, toy_files):
+    out = shell.run("predict", trained, toy_files / "test.csv", "-o", "out.csv", "--json").stdout
+    assert json.loads(out)["rows"] == 300

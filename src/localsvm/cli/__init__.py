@@ -10,11 +10,13 @@ def main() -> None:
     try:
         from localsvm.cli.app import app
     except ModuleNotFoundError as error:
-        if error.name not in ("typer", "rich"):
+        if error.name not in ("typer", "rich", "pyarrow"):
             raise
         print(
             f"The command line needs the package {error.name!r}: pip install 'localsvm[cli]'",
             file=sys.stderr,
         )
-        raise SystemExit(1) from None
-    app()
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    app(prog_name="localsvm")

@@ -14,6 +14,7 @@ import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.checkpoint import Checkpoint, read_manifest
+from localsvm.cli.failures import STOPPED
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
 from localsvm.data.files import FileOptions, open_file
@@ -79,22 +80,26 @@ def run_train(options: TrainOptions, out: Output) -> None:
     """Read, fit, save, and say what came out."""
     begin = time.perf_counter()
     _check_output(options)
-    with Work(quiet=out.quiet) as work:
-        loaded = _load(options, work)
-        task = _task(options, loaded)
-        estimator = _estimator(task, options)
-        if options.checkpoint is not None:
-            estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
-            except KeyboardInterrupt:
-                raise typer.Exit(_stopped(options, work)) from None
-        estimator.save(options.output, info={"target": options.target})
+    with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            estimator, task = _train(options, work)
+        except KeyboardInterrupt:
+            raise typer.Exit(_stopped(options, work)) from None
     for warning in dict.fromkeys(str(found.message) for found in caught):
         out.note(f"Note: {warning}")
     out.result(_summary(estimator, task, options, time.perf_counter() - begin))
+
+
+def _train(options: TrainOptions, work: Work) -> tuple[LocalEstimator, str]:
+    loaded = _load(options, work)
+    task = _task(options, loaded)
+    estimator = _estimator(task, options)
+    if options.checkpoint is not None:
+        estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
+    estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
+    estimator.save(options.output, info={"target": options.target})
+    return estimator, task
 
 
 def run_forecast(options: TrainOptions, out: Output) -> None:
@@ -183,7 +188,7 @@ def _stopped(options: TrainOptions, work: Work) -> int:
             f"Stopped. {done} are kept in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
             err=True,
         )
-    return 130
+    return STOPPED
 
 
 def _summary(estimator: LocalEstimator, task: str, options: TrainOptions, seconds: float) -> dict[str, Any]:

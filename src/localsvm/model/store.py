@@ -214,12 +214,14 @@ def _checked_ends(buffer: memoryview, name: str) -> tuple[int, int, int]:
     first, size, size_of_seconds = places
     last = first + size + size_of_seconds
     if crc32(buffer[-_END.size : -12]) != checksum or last != len(buffer) - _END.size or format_version == 0:
-        raise InvalidFile(f"{name!r} is damaged: its first or last bytes were changed. Copy it again, or train again.")
+        raise InvalidFile(
+            f"{name!r} is damaged: its first or last bytes were changed. Copy it again, or make it again."
+        )
     return first, first + size, last
 
 
 def _incomplete(buffer: memoryview, name: str) -> InvalidFile:
-    return InvalidFile(f"{name!r} is not complete: it ends after {len(buffer)} bytes. Copy it again, or train again.")
+    return InvalidFile(f"{name!r} is not complete: it ends after {len(buffer)} bytes. Copy it again, or make it again.")
 
 
 def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel:

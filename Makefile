@@ -5,6 +5,7 @@
 #   make lint types layers    ruff; mypy --strict; the import rules
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
+#   make fuzz       damaged model files, guided by coverage (Linux); ARGS="-max_total_time=600" is the default
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
 #   make clean      remove everything the other targets made
 
@@ -17,7 +18,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test lint types layers dist sanitize bench clean
+.PHONY: demo test lint types layers dist sanitize fuzz bench clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -35,6 +36,11 @@ types: $(VENV)/.installed
 
 layers: $(VENV)/.installed
 	$(VENV)/bin/lint-imports
+
+fuzz: ARGS ?= -max_total_time=600 -rss_limit_mb=1024
+fuzz: $(VENV)/.installed
+	$(PY) $(PIP) atheris
+	$(PY) -m fuzz.model_file $(ARGS)
 
 bench: $(VENV)/.installed
 	$(PY) -m benchmarks.cell $(ARGS)

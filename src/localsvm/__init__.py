@@ -24,8 +24,7 @@ from localsvm.errors import (
     PrecisionWarning,
 )
 from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
-
-__version__ = "0.1.0"
+from localsvm.version import __version__
 
 _forced = _os.environ.get("LOCALSVM_SIMD")
 if _forced and _forced not in _available_simd_levels():
@@ -49,6 +48,7 @@ __all__ = [
     "LocalSVMError",
     "LocalSVR",
     "PrecisionWarning",
+    "__version__",
     "load",
     "simd_level",
 ]

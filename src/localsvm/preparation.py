@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version
 from typing import Any, overload
 
 import numpy as np
@@ -33,6 +32,7 @@ from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
 from localsvm.training import MemoryLimit, MemoryPlan, plan_memory
+from localsvm.version import __version__
 
 # Rows from which standard and quantile scaling are fitted, and the pilot is drawn; fewer where they are wide.
 _SAMPLE_ROWS = (200, 100_000)
@@ -72,7 +72,7 @@ class FitSettings:
         """Return what decides the model, by names that a user knows; threads, memory and places on disk do not."""
         cell, partition, decision = self.cell, self.partition, self.decision
         return {
-            "localsvm": version("localsvm"),
+            "localsvm": __version__,
             **reduction_values(cell.reduction),
             "class_weight": self.class_factor,
             "objective": decision.objective,

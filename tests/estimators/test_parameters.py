@@ -30,7 +30,6 @@ CHOICES = {
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
     "missing": "one of 'error', 'impute'",
     "refit": "one of 'combine', 'retrain'",
-    "checkpoint": "None",
 }
 OWN_CHOICES = {
     LocalSVC: {
@@ -64,6 +63,7 @@ REFUSED = {
     "n_jobs": [0, 2.0, "2", True, [2], np.nan],
     "random_state": [-1, 0.5, "0", True, [1, 2], np.random.default_rng(0)],
     "verbose": [-1, 0.5, "1", None, [1]],
+    "checkpoint": ["", 3, 2.5, True, [], np.ones(2), object],
 }
 NO_LEVELS = [0, 1, -0.1, 1.5, np.nan, "0.5", None, True, [], [0.5, 1.0], [[0.5]], [[0.1], [0.1, 0.2]], ["0.5"], {0.5}]
 OWN_REFUSED = {
@@ -85,6 +85,7 @@ NEEDS = {
     "n_jobs": "give the number of threads, or None for all cores",
     "random_state": "give None, an integer of at least 0 or a RandomState",
     "verbose": "an integer of at least 0 is needed",
+    "checkpoint": "give None or the path of a directory",
     "false_alarm": "a number between 0 and 1 is needed",
     "positive_weights": r"give a list of positive numbers, like \[0\.5, 1, 2\]",
     "epsilon": "a positive number is needed",
@@ -118,7 +119,7 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(rows, no_work, kind, n
 
 @pytest.mark.parametrize(("kind", "name"), of_all(CHOICES, OWN_CHOICES), ids=named)
 def test_none_is_refused_where_it_is_no_choice(rows, no_work, kind, name):
-    if name not in ("relevance", "scaling", "checkpoint"):
+    if name not in ("relevance", "scaling"):
         with pytest.raises(InvalidParameter, match=f"{name}=None is not available"):
             kind(**{name: None}).fit(*rows)
 

@@ -160,7 +160,7 @@ def test_a_file_that_ends_early_is_refused_with_what_to_do(path):
     content = path.read_bytes()
     for size in (4, 8, 60, 64, 99, len(content) // 2, len(content) - 1):
         path.write_bytes(content[:size])
-        with pytest.raises(InvalidFile, match=rf"is not complete: it ends after {size} bytes\. Copy it again, or"):
+        with pytest.raises(InvalidFile, match=rf"is not complete: it ends after {size} bytes\. Copy it again, or make"):
             localsvm.load(path)
 
 

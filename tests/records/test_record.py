@@ -78,6 +78,7 @@ def same(a, b):
 
 
 @given(VALUES)
+@settings(deadline=None)
 def test_what_was_packed_comes_back_to_the_bit(value):
     record = packed(value)
     assert len(record) % ALIGNMENT == 0
@@ -175,6 +176,7 @@ def test_every_truncation_and_every_addition_is_detected():
 
 
 @given(st.binary(max_size=300))
+@settings(deadline=None)
 def test_random_bytes_are_refused(content):
     with pytest.raises(InvalidFile):
         unpack(content, "a record")
@@ -269,7 +271,7 @@ TREES = st.recursive(
 
 
 @given(TREES)
-@settings(max_examples=1000)
+@settings(max_examples=1000, deadline=None)
 def test_any_header_is_read_or_refused(tree):
     record = record_of(tree, bytes(range(192)))
     try:

@@ -16,7 +16,6 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from importlib.metadata import version
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -42,6 +41,7 @@ from localsvm.model.table import CellTable
 from localsvm.partition.base import AveragingPartition
 from localsvm.records import ALIGNMENT, Fields, pack, replacing, unpack
 from localsvm.reduction import Binary
+from localsvm.version import __version__
 
 FORMAT_VERSION = 1
 """Of the files that are written; all up to this one are read."""
@@ -121,7 +121,7 @@ def write_model(
         file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
         places = np.array([_append(file, cell_values(cell)) for cell in model.cells], dtype=np.int64)
         whole = {
-            "library": version("localsvm"),
+            "library": __version__,
             **shared,
             "places": places.reshape(len(model.cells), 2),
             "table": vars(CellTable.of(model.cells)),
@@ -205,7 +205,7 @@ def _checked_ends(buffer: memoryview, name: str) -> tuple[int, int, int]:
     _, format_version = _HEAD.unpack(buffer[: _HEAD.size])
     if format_version > FORMAT_VERSION:
         raise InvalidFile(
-            f"{name!r} has format version {format_version}, but localsvm {version('localsvm')} reads up to "
+            f"{name!r} has format version {format_version}, but localsvm {__version__} reads up to "
             f"{FORMAT_VERSION}. Install a later localsvm."
         )
     *places, checksum, magic = _END.unpack(buffer[-_END.size :])
@@ -214,12 +214,14 @@ def _checked_ends(buffer: memoryview, name: str) -> tuple[int, int, int]:
     first, size, size_of_seconds = places
     last = first + size + size_of_seconds
     if crc32(buffer[-_END.size : -12]) != checksum or last != len(buffer) - _END.size or format_version == 0:
-        raise InvalidFile(f"{name!r} is damaged: its first or last bytes were changed. Copy it again, or train again.")
+        raise InvalidFile(
+            f"{name!r} is damaged: its first or last bytes were changed. Copy it again, or make it again."
+        )
     return first, first + size, last
 
 
 def _incomplete(buffer: memoryview, name: str) -> InvalidFile:
-    return InvalidFile(f"{name!r} is not complete: it ends after {len(buffer)} bytes. Copy it again, or train again.")
+    return InvalidFile(f"{name!r} is not complete: it ends after {len(buffer)} bytes. Copy it again, or make it again.")
 
 
 def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel:

@@ -142,17 +142,21 @@ def unpack(buffer: Buffer, what: str) -> Any:
 def _checked_head(view: memoryview, what: str) -> int:
     """Return the size of the header; refuse bytes that are not a whole record."""
     if len(view) < _HEAD.size:
-        raise InvalidFile(f"{what} is damaged: it has {len(view)} bytes, too few for a record.")
+        raise _damaged(what, f"it has {len(view)} bytes, too few for a record")
     magic, checksum, header_size, size = _HEAD.unpack(view[: _HEAD.size])
     if magic != _MAGIC:
-        raise InvalidFile(f"{what} is damaged: no record begins there.")
+        raise _damaged(what, "no record begins there")
     if size != len(view):
-        raise InvalidFile(f"{what} is damaged: it has {len(view)} bytes instead of {size}.")
+        raise _damaged(what, f"it has {len(view)} bytes instead of {size}")
     if crc32(view[_CHECKED:]) != checksum:
-        raise InvalidFile(f"{what} is damaged: its checksum is wrong.")
+        raise _damaged(what, "its checksum is wrong")
     if header_size > _LARGEST_HEADER or _data_begin(header_size) > size:
         raise InvalidFile(f"{what} makes no sense: its header has {header_size} bytes. It was not written by localsvm.")
     return int(header_size)
+
+
+def _damaged(what: str, why: str) -> InvalidFile:
+    return InvalidFile(f"{what} is damaged: {why}. Copy the file again, or make it again.")
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing with atheris, as long as one likes: `make fuzz`."""

@@ -6,6 +6,7 @@
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
+#   make fuzz       bytes for the readers, guided by coverage; TARGET=csv SECONDS=60
 #   make clean      remove everything the other targets made
 
 PYTHON ?= python3
@@ -17,7 +18,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test lint types layers dist sanitize bench clean
+.PHONY: demo test lint types layers dist sanitize bench fuzz clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -38,6 +39,11 @@ layers: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(PY) -m benchmarks.cell $(ARGS)
+
+TARGET ?= readers
+SECONDS ?= 300
+fuzz: $(VENV)/.fuzz-tools
+	$(PY) tools/fuzz.py $(TARGET) --seconds $(SECONDS)
 
 dist: $(VENV)/.installed
 	rm -rf dist $(CLEAN)
@@ -70,6 +76,11 @@ $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
 	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	@touch $@
+
+$(VENV)/.fuzz-tools: $(VENV)/.installed
+	$(PY) $(PIP) --only-binary atheris 'atheris>=3.0' || \
+	  { echo "make fuzz needs atheris, which has no wheel for this Python or machine; try PYTHON=python3.11 on Linux." >&2; exit 1; }
 	@touch $@
 
 # Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none.

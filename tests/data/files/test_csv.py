@@ -82,6 +82,12 @@ def test_a_first_row_of_numbers_is_no_header_unless_it_alone_is_quoted(write):
     assert read(write('"5","6"\n3,4\n')) == {"5": [3.0], "6": [4.0]}
     assert read(write("5,6\n3,4\n"), header=True) == {"5": [3.0], "6": [4.0]}
     assert read(write("a,b\nc,d\n"), header=False) == {"1": ["a", "c"], "2": ["b", "d"]}
+    assert read(write("place,2023,2024\nhere,1,2\n")) == {
+        "1": ["place", "here"],
+        "2": [2023.0, 1.0],
+        "3": [2024.0, 2.0],
+    }
+    assert read(write("place,2023,2024\n5,1,2\n")) == {"place": [5.0], "2023": [1.0], "2024": [2.0]}
     assert read(write("red,?\nblue,1\n")) == {"1": ["red", "blue"], "2": [None, 1.0]}
 
 

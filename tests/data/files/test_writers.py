@@ -64,6 +64,19 @@ def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, columns, ending,
     assert os.listdir(tmp_path) == []
 
 
+def test_links_are_followed_and_devices_are_written_to(tmp_path):
+    (tmp_path / "table.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("table.csv")
+    convert_file(TABLE, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink() and (tmp_path / "table.csv").read_text().startswith('"target"')
+    os.mkfifo(tmp_path / "pipe.csv")
+    program = "import sys; print(open(sys.argv[1]).read(), end='')"
+    with subprocess.Popen([sys.executable, "-c", program, tmp_path / "pipe.csv"], stdout=subprocess.PIPE) as reader:
+        convert_file(TABLE, tmp_path / "pipe.csv")
+        assert reader.communicate()[0] == b'"target","size"\n1,1.5\n0,0\n'
+    assert (tmp_path / "pipe.csv").is_fifo()
+
+
 def test_places_that_cannot_be_written_are_refused(tmp_path):
     with pytest.raises(InvalidParameter, match=r"there is no directory .*missing"):
         convert_file(TABLE, tmp_path / "missing" / "table.csv")

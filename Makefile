@@ -5,8 +5,8 @@
 #   make lint types layers    ruff; mypy --strict; the import rules
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
-#   make fuzz       damaged model files, guided by coverage (Linux); ARGS="-max_total_time=600" is the default
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
+#   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
 #   make clean      remove everything the other targets made
 
 PYTHON ?= python3
@@ -18,7 +18,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test lint types layers dist sanitize fuzz bench clean
+.PHONY: demo test lint types layers dist sanitize bench fuzz clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -37,13 +37,13 @@ types: $(VENV)/.installed
 layers: $(VENV)/.installed
 	$(VENV)/bin/lint-imports
 
-fuzz: ARGS ?= -max_total_time=600 -rss_limit_mb=1024
-fuzz: $(VENV)/.installed
-	$(PY) $(PIP) atheris
-	$(PY) -m fuzz.model_file $(ARGS)
-
 bench: $(VENV)/.installed
 	$(PY) -m benchmarks.cell $(ARGS)
+
+TARGET ?= readers model
+SECONDS ?= 300
+fuzz: $(VENV)/.fuzz-tools
+	set -e; for target in $(TARGET); do $(PY) tools/fuzz.py $$target --seconds $(SECONDS); done
 
 dist: $(VENV)/.installed
 	rm -rf dist $(CLEAN)
@@ -76,6 +76,11 @@ $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
 	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	@touch $@
+
+$(VENV)/.fuzz-tools: $(VENV)/.installed
+	$(PY) $(PIP) --only-binary atheris 'atheris>=3.0' || \
+	  { echo "make fuzz needs atheris, which has no wheel for this Python or machine; try PYTHON=python3.11 on Linux." >&2; exit 1; }
 	@touch $@
 
 # Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none.

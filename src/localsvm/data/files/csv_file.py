@@ -23,7 +23,9 @@ from localsvm.data.files.schema import Column, Kind, Schema
 from localsvm.data.files.table import TableFile
 from localsvm.errors import InvalidData
 
-_LEAST_BLOCK, _MOST_BLOCK = 1 << 20, 1 << 22
+# Blocks that fit into the caches are read fastest; some rows should fit into a block.
+_BLOCK_BYTES = 1 << 20
+_BLOCK_ROWS = 4
 
 _TYPES = {"number": pa.float64(), "truth": pa.bool_(), "text": pa.string(), "date": pa.string()}
 _KINDS: Mapping[str, Kind] = {"number": "number", "truth": "number", "text": "category", "date": "date"}
@@ -33,10 +35,9 @@ def open_csv(path: Path, name: str, options: FileOptions) -> TableFile:
     """Open a csv file; what the options do not say, its first block shows."""
     layout, first = find_layout(path, name, options)
     schema = Schema(_columns(first, layout.decimal, options), named=layout.header)
-    row_bytes = START // max(first.num_rows, 1)
+    block = min(max(_BLOCK_BYTES, _BLOCK_ROWS * START // max(first.num_rows, 1)), LONGEST_LINE)
 
     def read(names: tuple[str, ...], rows: int) -> Iterator[Any]:
-        block = min(max(rows * row_bytes, _LEAST_BLOCK), _MOST_BLOCK)
         return _read(layout, {label: schema[label].type for label in names}, block)
 
     return TableFile(name, schema, 0 if layout.only_header else None, read)

@@ -102,7 +102,7 @@ def find_layout(path: Path, name: str, options: FileOptions) -> tuple[CsvLayout,
     delimiter = options.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else sniff_delimiter(text))
     header = sniff_header(text, delimiter) if options.header is None else options.header
     layout = CsvLayout(path, name, delimiter, encoding, (*MISSING, *options.missing_values), header)
-    is_one_line = len(start) < START and len(text.strip("\r\n").splitlines()) == 1
+    is_one_line = len(start) < START and len(text.lstrip("\r\n").splitlines()) == 1
     layout = _with_names(replace(layout, only_header=header and is_one_line), text)
     first = _first_block(layout)
     return replace(layout, decimal=options.decimal or sniff_decimal(first.columns, delimiter)), first

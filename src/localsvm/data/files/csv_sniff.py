@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -91,20 +92,32 @@ def _rows(lines: Sequence[str], delimiter: str, quoting: Any) -> Iterator[list[A
 
 
 def sniff_header(text: str, delimiter: str) -> bool:
-    r"""Return whether the first row has names: none of them is a number, unless they alone are quoted.
+    r"""Return whether the first row has names.
+
+    It has if none of them is a number, if one stands above numbers and is none, or if they alone are quoted.
 
     Examples
     --------
     >>> from localsvm.data.files.csv_sniff import sniff_header
     >>> sniff_header("a,b\n1,2\n", ","), sniff_header("1,2\n3,4\n", ","), sniff_header('"1","2"\n3,4\n', ",")
     (True, False, True)
+    >>> sniff_header("place,2023\n1,2\n", ","), sniff_header("red,1\nblue,2\n", ",")
+    (True, False)
     """
     rows = first_rows(text, delimiter)
     if not rows:
         return False
-    cells = pa.array([cell.strip() for cell in rows[0]], pa.string())
-    is_value = pc.or_(pc.match_substring_regex(cells, _NUMBER), pc.is_in(cells, pa.array(MISSING[1:])))
-    return not pc.any(is_value).as_py() or _only_first_is_quoted(text, delimiter)
+    first, *others = ([_is_value(cell) for cell in row] for row in rows)
+    if not any(first):
+        return True
+    below = [all(column) for column in zip(*(other for other in others if len(other) == len(first)), strict=True)]
+    is_named = any(not above and numbers for above, numbers in zip(first, below, strict=False))
+    return is_named or _only_first_is_quoted(text, delimiter)
+
+
+def _is_value(cell: str) -> bool:
+    """Return whether a cell has a number, or one of the words for a missing one."""
+    return re.fullmatch(_NUMBER, cell.strip()) is not None or cell.strip() in MISSING[1:]
 
 
 def _only_first_is_quoted(text: str, delimiter: str) -> bool:

@@ -5,6 +5,7 @@ Enters: whatever the libraries raise while they read. Leaves: `InvalidData` that
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ DAMAGE = (
     OverflowError,
     RuntimeError,
     SyntaxError,
+    tokenize.TokenError,
     zipfile.BadZipFile,
     zlib.error,
 )

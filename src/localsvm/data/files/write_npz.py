@@ -76,6 +76,6 @@ def _vector(chunk: Any, name: str, dtype: np.dtype[Any] | None = None) -> NDArra
         if chunk.null_count:
             raise InvalidData(f"column {name!r} has missing text, for which npz has no form. Write parquet, or csv.")
         return np.array(chunk.to_pylist(), dtype=dtype)
-    if is_number(chunk.type):
-        return column_numbers(chunk, name).astype(dtype or None, copy=False)
+    if is_number(chunk.type) and not (pa.types.is_boolean(chunk.type) and chunk.null_count == 0):
+        return np.asarray(column_numbers(chunk, name), dtype=dtype)
     return np.asarray(chunk.to_numpy(zero_copy_only=False), dtype=dtype)

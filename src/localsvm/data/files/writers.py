@@ -77,8 +77,12 @@ def _replacing(path: Path) -> Iterator[Path]:
     """Give a path to write to, which becomes the other if nothing goes wrong."""
     if not path.parent.is_dir():
         raise InvalidParameter(f"{path} cannot be written: there is no directory {str(path.parent)!r}. Make it first.")
+    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise InvalidParameter(f"{path} cannot be written: it is a directory. Give the name of a file.")
+    if path.exists() and not path.is_file():  # a device or a pipe, which is not to be replaced
+        yield path
+        return
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
     try:
         yield unfinished

@@ -1,1 +1,0 @@
-"""Coverage-guided fuzzing with atheris, as long as one likes: `make fuzz`."""

@@ -4,9 +4,9 @@
     python tools/fuzz.py model --seconds 300          # model files
 
 Most changes of a model file would end at a checksum, so checksums are made right before a file is read: the changes
-reach what stands behind them. Coverage of the package guides the search (atheris, libFuzzer); it begins with the files in build/fuzz/TARGET, to which
-right ones are added, and keeps there what reached new code. A crash, more than 20 seconds or more than 3 GB end it with
-the bytes in a file of its own; `--again FILE` runs them once more.
+reach what stands behind them. Coverage of the package guides the search (atheris, libFuzzer); it begins with the files
+in build/fuzz/TARGET, to which right ones are added, and keeps there what reached new code. A crash, more than 20
+seconds or more than 3 GB end it with the bytes in a file of its own; `--again FILE` runs them once more.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+Factors = tuple[float, float]
 
 TOLERANCE = 1e-3
 """Duality gap in risk units at which a solve stops, at the latest."""
@@ -42,8 +43,13 @@ class Loss(Protocol):
         ...
 
     @property
-    def lam_reach(self) -> float:
-        """How many times further down than that of the hinge loss the default grid of lams reaches."""
+    def width_factors(self) -> Factors:
+        """By what the ends of the default grid of widths, made for the hinge loss, are multiplied."""
+        ...
+
+    @property
+    def lam_factors(self) -> Factors:
+        """By what those of the lams are multiplied."""
         ...
 
     def clip(self, y: FloatArray) -> float:
@@ -103,7 +109,8 @@ class Hinge:
 
     name: str = "hinge"
     tolerance: float = TOLERANCE
-    lam_reach: float = 1.0
+    width_factors: Factors = (1.0, 1.0)
+    lam_factors: Factors = (1.0, 1.0)
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -131,7 +138,9 @@ class _OfRealTargets(ABC):
     """What the losses on real targets share: functions end at the largest target, and the loss itself selects."""
 
     tolerance: float = field(default=TOLERANCE, kw_only=True)
-    lam_reach: float = field(default=1.0, kw_only=True)
+    # More than the sign of a function counts: the smallest and the largest widths do not serve it, small lams do.
+    width_factors: Factors = field(default=(2.0, 0.25), kw_only=True)
+    lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -152,9 +161,7 @@ class _OfRealTargets(ABC):
 
 @dataclass(frozen=True)
 class Squares(_OfRealTargets):
-    """What squared losses share: their dual is no box but a ridge, so lams reach further down."""
-
-    lam_reach: float = field(default=3.0, kw_only=True)
+    """What squared losses share: their dual is no box but a ridge."""
 
     def allowed_gap(self, risk: float) -> float:
         """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
@@ -182,7 +189,8 @@ class SquaredMargin(Squared):
     """Squared loss on y = -1, +1; selection by classification error."""
 
     name: str = "squared margin"
-    lam_reach: float = field(default=1.0, kw_only=True)
+    width_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
+    lam_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong."""

@@ -6,6 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm import Grid, InvalidParameter
+from localsvm.cell import CellSettings
+from localsvm.losses import Squared
+from localsvm.reduction import Regression
 
 positive = st.floats(1e-3, 1e3)
 RULES = ("default", "liquidsvm", "paper")
@@ -112,11 +115,26 @@ def test_a_cell_of_radius_zero_still_has_candidates(rule):
         assert (values > 0).all()
 
 
-def test_the_laplace_kernel_gets_larger_widths_by_default_only():
-    (gauss, _), (laplace, _) = (candidates(Grid().with_kernel(kernel)) for kernel in ("gauss", "laplace"))
+def test_factors_move_the_ends_of_default_candidates_only():
+    (widths, lams), moved = candidates(Grid()), candidates(Grid().with_factors(width=(2.0, 0.25), lam=(0.1, 1.0)))
+    np.testing.assert_allclose(moved[0][[0, -1]], [0.25 * widths[0], 2 * widths[-1]])
+    np.testing.assert_allclose(moved[1][[0, -1]], [lams[0], 0.1 * lams[-1]])
+    factors = {"width": (2.0, 0.5), "lam": (0.1, 2.0)}
+    for grid in (
+        Grid(width=(0.1, 1.0), lam=(1e-3, 1e-2)),
+        Grid.paper(),
+        Grid.liquidsvm(),
+        Grid(widths=[1.0], lams=[0.1]),
+    ):
+        for found, expected in zip(candidates(grid.with_factors(**factors)), candidates(grid), strict=True):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_the_laplace_kernel_gets_larger_widths_and_regression_a_narrower_span():
+    gauss, laplace = (candidates(CellSettings(kernel=kernel).own_grid)[0] for kernel in ("gauss", "laplace"))
     assert (laplace > gauss).all()
-    for grid in (Grid(width=(0.1, 1.0)), Grid.paper(), Grid.liquidsvm(), Grid(widths=[1.0])):
-        np.testing.assert_array_equal(candidates(grid.with_kernel("laplace"))[0], candidates(grid)[0])
+    means = candidates(CellSettings(reduction=Regression((Squared(),))).own_grid)[0]
+    assert gauss[-1] < means[-1] < means[0] < gauss[0]
 
 
 @pytest.mark.parametrize("steps", [1, 10, np.int64(15)])

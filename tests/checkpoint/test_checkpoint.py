@@ -205,7 +205,7 @@ def no_partition(monkeypatch):
     def refuse(*_):
         pytest.fail("work had started")
 
-    monkeypatch.setattr(localsvm.fit, "build_partition", refuse)
+    monkeypatch.setattr(localsvm.preparation, "build_partition", refuse)
 
 
 @pytest.mark.parametrize("name", CHANGED)

@@ -27,6 +27,13 @@ _LARGEST_WIDTH = {10: 5.0, 15: 10.0, 20: 20.0}
 _SMALLEST_LAM = {10: 1e-3, 15: 1e-4, 20: 1e-5}
 
 
+Factors = tuple[float, float]
+"""On the smallest and on the largest candidate."""
+
+KERNEL_WIDTH = {"gauss": 1.0, "laplace": 4.0}
+"""A factor on the default widths: exp(-distance/width) needs larger ones than the Gaussian."""
+
+
 @dataclass(frozen=True)
 class Grid:
     """Geometrically spaced candidates for the width and for lam.
@@ -109,19 +116,16 @@ class Grid:
         """Return the grid that liquidSVM's code uses, which differs from the paper's text."""
         return cls(n_widths=steps, n_lams=steps, rule="liquidsvm")
 
-    def with_kernel(self, kernel: str) -> Grid:
-        """Return the grid for a kernel: exp(-distance/width) needs larger widths than the Gaussian."""
-        if kernel != "laplace" or self.rule != "default" or self.width is not None:
+    def with_factors(self, width: Factors = (1.0, 1.0), lam: Factors = (1.0, 1.0)) -> Grid:
+        """Return the grid with the ends of its default widths and lams multiplied; those that the user gave stay."""
+        if self.rule != "default":
             return self
-        low, high = self._width_ends()
-        return replace(self, width=(4 * low, 4 * high))
-
-    def with_reach(self, factor: float) -> Grid:
-        """Return the grid whose lams reach further down by a factor, where the user did not say how far."""
-        if factor == 1 or self.rule != "default" or self.lam is not None:
-            return self
-        low, high = self._lam_ends()
-        return replace(self, lam=(low / factor, high))
+        (narrowest, widest), (smallest, largest) = self._width_ends(), self._lam_ends()
+        return replace(
+            self,
+            width=self.width or (width[0] * narrowest, width[1] * widest),
+            lam=self.lam or (lam[0] * smallest, lam[1] * largest),
+        )
 
     def candidates(
         self, *, n_train: float, radius: float, unit: float, n_features: int

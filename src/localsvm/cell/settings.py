@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.grid import Grid
+from localsvm.cell.grid import KERNEL_WIDTH, Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
 from localsvm.data.content import Rows
 from localsvm.losses import Squares
@@ -45,7 +45,9 @@ class CellSettings:
     @property
     def own_grid(self) -> Grid:
         """The grid for the kernel and the loss."""
-        return self.grid.with_kernel(self.kernel).with_reach(self.reduction.loss.lam_reach)
+        loss, factor = self.reduction.loss, KERNEL_WIDTH[self.kernel]
+        low, high = loss.width_factors
+        return self.grid.with_factors(width=(factor * low, factor * high), lam=loss.lam_factors)
 
     def bytes_needed(
         self, n_samples: int, n_features: int, n_threads: int = 1, n_columns: int | None = None

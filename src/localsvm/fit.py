@@ -65,11 +65,13 @@ def _fit(
         prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress, prepared.keeper, spool
     )
     trained = time.perf_counter()
-    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
-    result = _decide(model, settings, share=prepared.n_rows / int(prepared.sizes.sum()))
     seconds = dict(prepared.seconds)
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
+    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
+    share = prepared.n_rows / int(prepared.sizes.sum())
+    del prepared, cells  # what is only needed for training leaves the memory
+    result = _decide(model, settings, share)
     seconds["calibration"] = time.perf_counter() - trained
     seconds["total"] = time.perf_counter() - begin
     return replace(result, seconds=seconds)
@@ -85,7 +87,9 @@ def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult
     model = replace(model, cells=tuple(replace(cell, out_of_fold=None) for cell in model.cells))
     if not model.reduction.is_classification:
         return FitResult(model, {})
-    left_out = LeftOutScores.of(parts, settings.factors, isinstance(model.partition, AveragingPartition), share)
+    factors = settings.factors if settings.class_factor else None
+    left_out = LeftOutScores.of(parts, factors, isinstance(model.partition, AveragingPartition), share)
+    del parts
     if plan.is_plain:
         return FitResult(replace(model, calibration=calibrate(left_out, model.reduction)), {})
     decision = decide(left_out, plan)

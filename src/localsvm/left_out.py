@@ -13,12 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.calibration import Calibration, fit_binary, fit_multiclass
-from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold, SupportSum
+from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum
 from localsvm.model.local_model import LocalModel
 from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.reduction import Binary, Reduction
 
 FloatArray = NDArray[np.float64]
+Factors = Callable[[FloatArray], FloatArray]
 
 _CONFIDENCE = 0.95  # that false alarms stay within their bound on new samples, too
 
@@ -56,20 +57,21 @@ class LeftOutScores:
 
     @classmethod
     def of(
-        cls, parts: Sequence[OutOfFold], factors: Callable[[FloatArray], FloatArray], averaged: bool, share: float
+        cls, parts: Sequence[LeftOutSamples], factors: Factors | None, averaged: bool, share: float
     ) -> LeftOutScores:
         """Gather the scores of all cells; averaged ones are all one, and where they overlap a sample counts by a share.
 
-        `factors` are those of the classes, by target.
+        `factors` gives those of the classes, by target; None are ones.
         """
         y = np.concatenate([part.y for part in parts])
-        weight = share * np.concatenate([part.weight for part in parts])
+        weight = np.concatenate([part.weight for part in parts])
+        weight *= share
         numbers = np.zeros(len(parts), dtype=np.intp) if averaged else np.arange(len(parts))
         return cls(
             scores=np.concatenate([part.scores for part in parts]).astype(np.float64),
             y=y,
             weight=weight,
-            count=weight / factors(y),
+            count=weight if factors is None else weight / factors(y),
             cell=np.repeat(numbers, [len(part.y) for part in parts]),
             n_cells=1 if averaged else len(parts),
         )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+from contextlib import suppress
 from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup")
+_MMAP_THRESHOLD, _LARGE_BLOCK = -3, 1 << 20  # of mallopt(3)
 
 
 def available_memory() -> int | None:
@@ -22,6 +25,15 @@ def resident_memory() -> int | None:
     """Return the bytes that this process holds in memory, or None where nobody knows."""
     fields = _fields("/proc/self/status")
     return fields["VmRSS"] * 1024 if "VmRSS" in fields else None
+
+
+def give_back_large_blocks() -> None:
+    """Have the C library return large blocks to the system as soon as they are freed, where it can be told to.
+
+    By default glibc keeps blocks of up to 32 MB for later; a process that must stay small has no later.
+    """
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE_BLOCK)
 
 
 def _machine() -> int | None:

@@ -153,8 +153,9 @@ def prepare(
         scaled = time.perf_counter()
         rows = _model_rows(X, scaling, settings)
         partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
-        if len(members.order) == len(rows):  # each in one cell
-            rows.arrange(members.order)
+    del hashes, sample
+    if len(members.order) == len(rows):  # each in one cell
+        rows.arrange(members.order)
     return Prepared(
         scaling=scaling,
         partition=partition,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from localsvm.calibration.absent import absent_rates
 from localsvm.calibration.curves import KNOTS, Evidence, fit_curves, shares_below
+from localsvm.data.source import row_blocks
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
@@ -30,6 +31,9 @@ _BINS_PER_UNIT = 4
 
 _MOST_SCORES = 1_000_000
 """Scores (rows x classes) to which curves of many classes are fitted; of more rows every r-th is taken."""
+
+_BLOCK_ROWS = 1 << 18
+"""Samples of two classes that are gathered into bins at a time."""
 
 # Factors exp(-E) of classes other than the predicted one: less than 1 so clearly that no rounding makes them equal.
 _LEAST_FACTOR, _LARGEST_FACTOR = 2.0**-50, 1.0 - 2.0**-50
@@ -127,13 +131,20 @@ def fit_binary(values: FloatArray, y: FloatArray, weight: FloatArray, cell: IntA
     >>> calibration.probability(np.array([-1.5, -0.1, 0.1, 1.5]), np.zeros(4, dtype=np.intp)).round(1)
     array([0. , 0.4, 0.6, 1. ])
     """
-    values = np.asarray(values, dtype=np.float64)
-    label = (y > 0).astype(np.intp)
-    class_weight = _class_weight(label, weight, cell, (n_cells, 2))
-    left_out = ~np.isnan(values) & (weight > 0) & _mixed(class_weight)[cell]
-    values, label, weight, cell = values[left_out], label[left_out], weight[left_out], cell[left_out]
-    single = _single(values, label, cell, (n_cells, 2))
-    return _calibration(_binned(values, label, weight, cell), class_weight, single)
+    shape = (n_cells, 2)
+    blocks = list(row_blocks(0, len(y), _BLOCK_ROWS))
+    label = (y > 0).astype(np.int8)
+    class_weight = np.zeros(shape)
+    for block in blocks:
+        class_weight += _class_weight(label[block], weight[block], cell[block], shape)
+    mixed = _mixed(class_weight)
+    bins, extent = _Bins(n_cells), _Extent(shape)
+    for block in blocks:
+        left_out = block.start + np.flatnonzero(~np.isnan(values[block]) & (weight[block] > 0) & mixed[cell[block]])
+        part = values[left_out].astype(np.float64), label[left_out], weight[left_out], cell[left_out]
+        extent.add(part[0], part[1], part[3])
+        bins.add(*part)
+    return _calibration(bins.evidence(), class_weight, extent.single)
 
 
 def fit_multiclass(
@@ -164,9 +175,10 @@ def fit_multiclass(
     class_weight = _class_weight(label, weight, cell, shape)
     own_score = scores[np.arange(len(label)), label]
     left_out = np.flatnonzero(~np.isnan(own_score) & (weight > 0) & _mixed(class_weight)[cell])
-    single = _single(own_score[left_out], label[left_out], cell[left_out], shape)
+    extent = _Extent(shape)
+    extent.add(own_score[left_out], label[left_out], cell[left_out])
     some = left_out[:: max(1, -(-left_out.size * shape[1] // _MOST_SCORES))]
-    return _calibration(_rows(scores[some], label[some], weight[some], cell[some]), class_weight, single)
+    return _calibration(_rows(scores[some], label[some], weight[some], cell[some]), class_weight, extent.single)
 
 
 def _calibration(evidence: Evidence, class_weight: FloatArray, single: NDArray[np.bool_]) -> Calibration:
@@ -183,19 +195,29 @@ def _calibration(evidence: Evidence, class_weight: FloatArray, single: NDArray[n
     )
 
 
-def _binned(values: FloatArray, label: IntArray, weight: FloatArray, cell: IntArray) -> Evidence:
-    """Gather the rows of a cell with the same prediction, outcome and about the same |f| into one."""
-    distance = np.abs(values)
-    predicted = (values >= 0).astype(np.intp)
-    n_bins = int(KNOTS[-1]) * _BINS_PER_UNIT + 1
-    in_bin = np.minimum(distance * _BINS_PER_UNIT, n_bins - 1).astype(np.intp)
-    outcome = (label != predicted).astype(np.intp)
-    key, number = np.unique(((2 * cell + predicted) * n_bins + in_bin) * 2 + outcome, return_inverse=True)
-    total = np.bincount(number, weight, len(key))
-    mean = np.bincount(number, weight * np.minimum(distance, KNOTS[-1]), len(key)) / total
-    basis = shares_below(np.stack([np.zeros_like(mean), mean], axis=1))
-    counts = np.where(key[:, None] % 2 == [0, 1], total[:, None], 0.0)
-    return Evidence(basis, counts, np.ones(counts.shape, dtype=bool), key // (2 * n_bins))
+class _Bins:
+    """The samples of a cell with the same prediction, outcome and about the same |f|, gathered into one row each."""
+
+    def __init__(self, n_cells: int) -> None:
+        self._n_bins = int(KNOTS[-1]) * _BINS_PER_UNIT + 1
+        self._total = np.zeros(4 * n_cells * self._n_bins)
+        self._distance = np.zeros_like(self._total)
+
+    def add(self, values: FloatArray, label: NDArray[np.int8], weight: FloatArray, cell: IntArray) -> None:
+        distance = np.abs(values)
+        predicted = (values >= 0).astype(np.intp)
+        in_bin = np.minimum(distance * _BINS_PER_UNIT, self._n_bins - 1).astype(np.intp)
+        key = ((2 * cell + predicted) * self._n_bins + in_bin) * 2 + (label != predicted)
+        self._total += np.bincount(key, weight, len(self._total))
+        self._distance += np.bincount(key, weight * np.minimum(distance, KNOTS[-1]), len(self._total))
+
+    def evidence(self) -> Evidence:
+        key = np.flatnonzero(self._total)
+        total = self._total[key]
+        mean = self._distance[key] / total
+        basis = shares_below(np.stack([np.zeros_like(mean), mean], axis=1))
+        counts = np.where(key[:, None] % 2 == [0, 1], total[:, None], 0.0)
+        return Evidence(basis, counts, np.ones(counts.shape, dtype=bool), key // (2 * self._n_bins))
 
 
 def _rows(scores: FloatArray, label: IntArray, weight: FloatArray, cell: IntArray) -> Evidence:
@@ -222,7 +244,7 @@ def _factors(distance: FloatArray, increments: FloatArray) -> FloatArray:
     return np.clip(np.exp(-energy), _LEAST_FACTOR, _LARGEST_FACTOR)
 
 
-def _class_weight(label: IntArray, weight: FloatArray, cell: IntArray, shape: tuple[int, int]) -> FloatArray:
+def _class_weight(label: NDArray[np.integer], weight: FloatArray, cell: IntArray, shape: tuple[int, int]) -> FloatArray:
     """Return the weight of every class in every cell."""
     weights = np.bincount(cell * shape[1] + label, weight, shape[0] * shape[1])
     return np.asarray(weights, dtype=np.float64).reshape(shape)
@@ -233,10 +255,19 @@ def _mixed(class_weight: FloatArray) -> NDArray[np.bool_]:
     return np.asarray((class_weight > 0).sum(axis=1) > 1)
 
 
-def _single(value: FloatArray, label: IntArray, cell: IntArray, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return which classes have a single sample in a cell; rows of equal value count as one that is repeated."""
-    slot = cell * shape[1] + label
-    lowest, highest = np.full(shape[0] * shape[1], np.inf), np.full(shape[0] * shape[1], -np.inf)
-    np.fmin.at(lowest, slot, value)
-    np.fmax.at(highest, slot, value)
-    return np.asarray(lowest == highest).reshape(shape)
+class _Extent:
+    """The least and the largest value of every class in every cell."""
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self._shape = shape
+        self._lowest, self._highest = np.full(shape[0] * shape[1], np.inf), np.full(shape[0] * shape[1], -np.inf)
+
+    def add(self, value: FloatArray, label: NDArray[np.integer], cell: IntArray) -> None:
+        slot = cell * self._shape[1] + label
+        np.fmin.at(self._lowest, slot, value)
+        np.fmax.at(self._highest, slot, value)
+
+    @property
+    def single(self) -> NDArray[np.bool_]:
+        """Which classes have a single sample in a cell; rows of equal value count as one that is repeated."""
+        return np.asarray(self._lowest == self._highest).reshape(self._shape)

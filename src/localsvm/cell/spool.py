@@ -1,7 +1,7 @@
-"""Support vectors on disk: trained cells that take little memory, until their functions are evaluated.
+"""Trained cells on disk: they take little memory, until their functions or scores are asked for.
 
-Enters: a trained cell. Leaves: the same cell, whose kernel sums are read from a file without a name when they are
-asked for.
+Enters: a trained cell. Leaves: the same cell, whose support vectors and out-of-fold scores are read from a file without
+a name when they are asked for.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import KernelSum, SupportSum, TrainedCell
+from localsvm.cell.trained import KernelSum, LeftOutSamples, OutOfFold, SupportSum, TrainedCell
 from localsvm.data.disk import RowFile
 
 
 class Spool:
-    """A file for the kernel sums of many cells; threads may write to it at once.
+    """A file for the arrays of many cells; threads may write to it at once.
 
     Parameters
     ----------
@@ -28,22 +28,27 @@ class Spool:
     """
 
     def __init__(self, directory: str | os.PathLike[str]) -> None:
-        self._numbers = RowFile((0, 1), np.float32, directory)
+        self._bytes = RowFile((0, 1), np.uint8, directory)
         self._lock = threading.Lock()
 
     def keep(self, cell: TrainedCell) -> TrainedCell:
-        """Return the cell with its kernel sums on disk."""
-        sums = tuple(self._keep(part) for part in cell.functions.sums)
-        return replace(cell, functions=replace(cell.functions, sums=sums))
+        """Return the cell with its arrays on disk."""
+        sums = tuple(self._keep_sum(part) for part in cell.functions.sums)
+        out_of_fold = None if cell.out_of_fold is None else self._keep_samples(cell.out_of_fold)
+        return replace(cell, functions=replace(cell.functions, sums=sums), out_of_fold=out_of_fold)
 
-    def _keep(self, part: SupportSum) -> SpooledSum:
+    def _keep_sum(self, part: SupportSum) -> SpooledSum:
         return SpooledSum(part.outputs, part.width, self._write(part.support_vectors), self._write(part.coefficients))
 
-    def _write(self, values: NDArray[np.float32]) -> Place:
+    def _keep_samples(self, samples: LeftOutSamples) -> SpooledSamples:
+        return SpooledSamples(*(self._write(values) for values in (samples.scores, samples.y, samples.weight)))
+
+    def _write(self, values: NDArray[Any]) -> Place:
+        content = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
         with self._lock:
-            begin = len(self._numbers)
-            self._numbers.append(values.reshape(-1, 1))
-        return Place(self._numbers, begin, values.shape)
+            begin = len(self._bytes)
+            self._bytes.append(content[:, None])
+        return Place(self._bytes, begin, values.shape, values.dtype)
 
 
 @dataclass(frozen=True)
@@ -53,11 +58,12 @@ class Place:
     file: RowFile
     begin: int
     shape: tuple[int, ...]
+    dtype: np.dtype[Any]
 
-    def read(self) -> NDArray[np.float32]:
+    def read(self) -> NDArray[Any]:
         """Return the array."""
-        size = int(np.prod(self.shape))
-        return self.file.read(self.begin, self.begin + size).reshape(self.shape)
+        size = int(np.prod(self.shape)) * self.dtype.itemsize
+        return self.file.read(self.begin, self.begin + size).reshape(-1).view(self.dtype).reshape(self.shape)
 
 
 @dataclass(frozen=True)
@@ -87,3 +93,31 @@ class SpooledSum:
     def __reduce__(self) -> tuple[type[KernelSum], tuple[Any, ...]]:
         """Pickle as a sum in memory: whoever loads it does not have the file."""
         return KernelSum, (self.outputs, self.width, self.support_vectors, self.coefficients)
+
+
+@dataclass(frozen=True)
+class SpooledSamples:
+    """Out-of-fold scores that are read when they are asked for."""
+
+    _scores: Place
+    _y: Place
+    _weight: Place
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """Scores by sample."""
+        return self._scores.read()
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """Targets."""
+        return self._y.read()
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weights."""
+        return self._weight.read()
+
+    def __reduce__(self) -> tuple[type[OutOfFold], tuple[Any, ...]]:
+        """Pickle as scores in memory."""
+        return OutOfFold, (self.scores, self.y, self.weight)

@@ -98,12 +98,28 @@ def count_unconverged(status: NDArray[np.int8]) -> int:
     return int(((status == STATUS.index("max_steps")) | (status == STATUS.index("precision"))).sum())
 
 
-@dataclass(frozen=True)
-class OutOfFold:
+class LeftOutSamples(Protocol):
     """The samples of a cell, and the scores of machines that did not see them; NaN where all machines did.
 
     Where all samples agree there is nothing to see: the constant is their score.
     """
+
+    @property
+    def scores(self) -> NDArray[np.float32]:
+        """Scores by sample."""
+
+    @property
+    def y(self) -> NDArray[np.float64]:
+        """Targets."""
+
+    @property
+    def weight(self) -> NDArray[np.float64]:
+        """Weights."""
+
+
+@dataclass(frozen=True)
+class OutOfFold:
+    """`LeftOutSamples` in memory."""
 
     scores: NDArray[np.float32]
     y: NDArray[np.float64]
@@ -132,7 +148,7 @@ class TrainedCell:
     risks: NDArray[np.float64]
     """Combined validation risk by width and lam, the mean over problems."""
     certificates: Certificates
-    out_of_fold: OutOfFold | None
+    out_of_fold: LeftOutSamples | None
     seconds: dict[str, float]
 
     @property

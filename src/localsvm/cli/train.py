@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
@@ -17,6 +18,7 @@ from localsvm.checkpoint import Checkpoint, read_manifest
 from localsvm.cli.failures import STOPPED
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
+from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
 from localsvm.data.files.loading import Loaded, Roles, Room, load
 from localsvm.data.labels import Labels
@@ -24,7 +26,7 @@ from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.validation import check_memory
 from localsvm.forecast import Forecast
-from localsvm.memory import available_memory
+from localsvm.memory import available_memory, give_back_large_blocks
 
 ESTIMATORS: dict[str, type[LocalEstimator]] = {
     "classify": LocalSVC,
@@ -130,7 +132,11 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
         options.data, FileOptions(**{name: _tuples(value) for name, value in (options.file or {}).items()})
     )
     roles = Roles(options.target, options.weight, options.features, options.ignore)
-    return load(file, roles, _room(options), work.read)
+    loaded = load(file, roles, _room(options), work.read)
+    if isinstance(loaded.table.X, RowFile):  # memory is scarce
+        give_back_large_blocks()
+        pa.default_memory_pool().release_unused()
+    return loaded
 
 
 def _room(options: TrainOptions) -> Room:

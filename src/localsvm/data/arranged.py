@@ -72,32 +72,44 @@ class ArrangedRows:
         The file is read from first to last, and every row goes to the bucket that its new place is in; buckets have
         room in memory, where their rows are put in order.
         """
-        place: NDArray[np.unsignedinteger] = np.empty(len(order), np.uint32 if len(order) < 1 << 32 else np.uint64)
+        place = self._numbers(len(order))
         place[order] = np.arange(len(order), dtype=place.dtype)
-        # By where a row is now: where it goes.
-        goes_to = place if self._position is None else place[np.argsort(self._position, kind="stable")]
-        bucket_rows = max(1, self._buffer_bytes // (8 * self.n_features))
-        if len(order) > bucket_rows:
-            self._deal(goes_to // bucket_rows, len(order))
-            # In a bucket rows stand as they came.
-            goes_to = goes_to[np.argsort(goes_to // bucket_rows, kind="stable")]
-        for bucket in row_blocks(0, len(order), bucket_rows):
+        goes_to = place  # of the row that is first in the file, and so on
+        if self._position is not None:
+            goes_to = self._numbers(len(order))
+            goes_to[self._position] = place
+        if len(order) > self._at_once:
+            goes_to = self._deal(goes_to)
+        for bucket in row_blocks(0, len(order), self._at_once):
             rows = self._file.read(bucket.start, bucket.stop)
             rows[goes_to[bucket] - bucket.start] = rows.copy()
             self._file.write(bucket.start, rows)
         self._position = place
 
-    def _deal(self, bucket: NDArray[np.unsignedinteger], n_rows: int) -> None:
-        """Rewrite the file sorted by bucket, rows of a bucket in the order in which they came."""
-        dealt = RowFile((n_rows, self.n_features), np.float32, self._directory)
-        ends = np.cumsum(np.bincount(bucket))
-        cursor = np.concatenate([[0], ends[:-1]])
-        for block in row_blocks(0, n_rows, max(1, self._buffer_bytes // (8 * self.n_features))):
-            order = np.argsort(bucket[block], kind="stable")
-            rows = self._file.read(block.start, block.stop)[order]
-            found, begins, counts = np.unique(bucket[block][order], return_index=True, return_counts=True)
+    @property
+    def _at_once(self) -> int:
+        """Rows that have room in the buffer, twice."""
+        return max(1, self._buffer_bytes // (8 * self.n_features))
+
+    @staticmethod
+    def _numbers(count: int) -> NDArray[np.unsignedinteger]:
+        """Return room for as many row numbers."""
+        return np.empty(count, dtype=np.uint32 if count < 1 << 32 else np.uint64)
+
+    def _deal(self, goes_to: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+        """Rewrite the file bucket by bucket, rows of a bucket in the order in which they came; say where they go now."""
+        dealt, dealt_to = RowFile(self._file.shape, np.float32, self._directory), np.empty_like(goes_to)
+        cursor = np.arange(0, len(goes_to), self._at_once)  # where the next row of each bucket is put
+        for block in row_blocks(0, len(goes_to), self._at_once):
+            bucket = goes_to[block] // self._at_once
+            order = np.argsort(bucket, kind="stable")
+            rows, to = self._file.read(block.start, block.stop)[order], goes_to[block][order]
+            found, begins, counts = np.unique(bucket[order], return_index=True, return_counts=True)
             for number, begin, count in zip(found.tolist(), begins.tolist(), counts.tolist(), strict=True):
-                dealt.write(int(cursor[number]), rows[begin : begin + count])
+                put = int(cursor[number])
+                dealt.write(put, rows[begin : begin + count])
+                dealt_to[put : put + count] = to[begin : begin + count]
                 cursor[number] += count
         self._file.close()
         self._file = dealt
+        return dealt_to

@@ -215,7 +215,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         settings = replace(
             settings,
             cell=replace(settings.cell, reduction=reduction),
-            class_factor=tuple(factor.tolist()),
+            class_factor=tuple(factor.tolist()) if (factor != 1).any() else (),
             decision=decision,
         )
         target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)

@@ -352,7 +352,7 @@ def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
 def read_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return weights as an array; refuse negative and infinite ones."""
     if sample_weight is None:
-        return np.ones(n_samples)
+        return np.broadcast_to(1.0, n_samples)  # one number in memory, however many samples
     weight = np.asarray(sample_weight)
     if weight.dtype.kind not in "biufO":
         raise InvalidData(f"sample_weight has dtype {weight.dtype}: one number per sample is needed.")

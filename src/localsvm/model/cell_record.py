@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, OutOfFold, TrainedCell
+from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, LeftOutSamples, OutOfFold, TrainedCell
 from localsvm.records import Fields
 
 KERNELS = ("gauss", "laplace")
@@ -131,7 +131,7 @@ def _read_certificates(fields: Fields, n_widths: int, n_lams: int) -> Certificat
     )
 
 
-def out_of_fold_values(scores: OutOfFold) -> dict[str, Any]:
+def out_of_fold_values(scores: LeftOutSamples) -> dict[str, Any]:
     """Return left-out samples and their scores."""
     return {"scores": scores.scores, "y": scores.y, "weight": scores.weight}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import NUMBERS, read_all, tables, values_of
 
@@ -26,12 +26,14 @@ def there_and_back(table, ending, options=None, written=None):
 
 
 @pytest.mark.parametrize("ending", EXACT)
+@settings(deadline=None)
 @given(table=tables())
 def test_columnar_formats_keep_values_types_and_names(ending, table):
     assert there_and_back(table, ending).equals(table)
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "txt.zst"])
+@settings(deadline=None)
 @given(table=tables())
 def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
     text = tuple(field.name for field in table.schema if pa.types.is_string(field.type))
@@ -49,6 +51,7 @@ def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=("double", "single", "long", "text"), min_rows=2, missing=False))
 def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
     # Letters make text what it is, whatever else is in it.
@@ -65,6 +68,7 @@ def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=NUMBERS, min_rows=1))
 def test_libsvm_keeps_numbers_and_their_number(table):
     target = table.column_names[0]
@@ -75,6 +79,7 @@ def test_libsvm_keeps_numbers_and_their_number(table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=NUMBERS))
 def test_npz_keeps_numbers_and_names(table):
     back = there_and_back(table, "npz")
@@ -85,6 +90,7 @@ def test_npz_keeps_numbers_and_names(table):
             assert back[name].type == table[name].type
 
 
+@settings(deadline=None)
 @given(values=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), max_size=8))
 def test_npz_keeps_text_and_numpy_reads_it_without_pickle(values):
     table = pa.table({"word": pa.array(values, pa.string())})

@@ -90,8 +90,7 @@ texts = st.lists(st.none() | st.sampled_from(["red", "blue", ""]) | TEXT, max_si
 @settings(deadline=None)
 @given(texts, st.integers(1, 4), st.sampled_from([pa.string(), pa.large_string(), pa.string_view(), "dictionary"]))
 def test_categories_are_those_of_the_frame_once_they_are_sorted(values, rows, kind):
-    column = pa.array(values, pa.string())
-    column = column.dictionary_encode() if kind == "dictionary" else column.cast(kind)
+    column = pa.array(values).dictionary_encode() if kind == "dictionary" else pa.array(values, kind)
     codes = CategoryCodes("word")
     parts = [codes.encode(batch.column("word")) for batch in open_file(pa.table({"word": column})).batches(rows=rows)]
     found = np.concatenate([np.empty(0), *parts])

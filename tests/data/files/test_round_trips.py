@@ -71,6 +71,7 @@ def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
 @settings(deadline=None)
 @given(table=tables(kinds=NUMBERS, min_rows=1))
 def test_libsvm_keeps_numbers_and_their_number(table):
+    table = table.rename_columns([f"name {number}" for number in range(table.num_columns)])
     target = table.column_names[0]
     back = there_and_back(table, "libsvm", FileOptions(target="y"), FileOptions(target=target))
     assert back.column_names == ["y", *map(str, range(1, table.num_columns))]
@@ -100,6 +101,12 @@ def test_npz_keeps_text_and_numpy_reads_it_without_pickle(values):
         with np.load(path, allow_pickle=False) as arrays:
             assert arrays["word"].tolist() == values
         assert read_all(open_file(path)).equals(table)
+
+
+def test_names_that_are_indices_stay_indices(tmp_path):
+    for names, expected in ((["2", "5"], "1 2:7 5:8\n"), (["5", "2"], "1 1:7 2:8\n"), (["02", "5"], "1 1:7 2:8\n")):
+        convert_file(pa.table([[1], [7], [8]], names=["target", *names]), tmp_path / "table.libsvm")
+        assert (tmp_path / "table.libsvm").read_text() == expected
 
 
 def test_formats_follow_each_other_without_a_loss(tmp_path):

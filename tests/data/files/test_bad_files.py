@@ -158,7 +158,7 @@ def edited(data, edits):
     return data
 
 
-@settings(max_examples=400, deadline=20_000)
+@settings(max_examples=400, deadline=None)
 @given(bytes_of_a_format)
 def test_any_bytes_are_a_table_or_a_sentence(case):
     ending, data = case
@@ -171,7 +171,7 @@ def test_any_bytes_are_a_table_or_a_sentence(case):
 text_like = st.text(st.sampled_from('",;\t\n\r 01.eE+-:#qaNA?\ufeff'), max_size=60)
 
 
-@settings(max_examples=300, deadline=20_000)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(["csv", "libsvm"]), text_like)
 def test_any_text_is_a_table_or_a_sentence(ending, text):
     with tempfile.TemporaryDirectory() as folder:

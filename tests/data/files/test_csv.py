@@ -44,7 +44,7 @@ def test_quotes_hide_delimiters_line_breaks_and_quotes(write):
     assert read(write(text)) == {"a": [1.0, 2.0, 3.0], 'b, "c"': ["x\ny", 'say "hi", then go', '5" pipe']}
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.lists(st.lists(TEXT, min_size=2, max_size=2), min_size=1, max_size=6))
 def test_what_pythons_writer_quotes_is_read_back(rows):
     text = io.StringIO()
@@ -118,6 +118,8 @@ def test_numbers_come_in_many_spellings(write):
 def test_decimal_commas_are_found_where_the_comma_is_no_delimiter(write):
     assert read(write("a;b\n1,5;x\n2;y\n")) == {"a": [1.5, 2.0], "b": ["x", "y"]}
     assert read(write("a;b\n1,5;x\n+2,5;y\n")) == {"a": [1.5, 2.5], "b": ["x", "y"]}
+    with pytest.raises(InvalidData, match=r"'1\.234' at row 31"):
+        read(write("a;b\n" + "1,5;x\n" * 30 + "1.234;y\n"))
     assert read(write("a\n1,5\n2\n"), decimal=",", delimiter=";") == {"a": [1.5, 2.0]}
 
 

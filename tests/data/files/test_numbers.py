@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils import check_array
 from tables import NUMBERS, TEXT, tables
@@ -18,6 +18,7 @@ from localsvm.data.frames import read_frame
 TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(TYPES), min_size=1, max_size=5))
 def test_numbers_have_the_type_that_estimators_give_a_frame_of_the_same_columns(types):
     frame = pd.DataFrame({str(number): np.ones(3, dtype=kind) for number, kind in enumerate(types)})
@@ -37,6 +38,7 @@ def test_a_category_makes_the_numbers_double():
     assert number_type(schema, ["size"]) == np.float32 and number_type(schema, schema.names) == np.float64
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=NUMBERS), rows=st.integers(1, 5))
 def test_numbers_are_those_of_the_frame_with_gaps_as_nan(table, rows):
     table = table.cast(
@@ -57,6 +59,7 @@ def test_wide_and_long_batches_are_interleaved_alike():
         assert np.array_equal(to_numbers(batch, batch.schema.names[::-1]), X[:, ::-1])
 
 
+@settings(deadline=None)
 @given(st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-(10**12), max_value=10**12)))
 def test_decimals_are_rounded_once(values):
     batch = pa.record_batch([pa.array(values, pa.decimal128(30, 4))], names=["price"])
@@ -84,10 +87,10 @@ def test_what_is_no_number_is_refused_by_name():
 texts = st.lists(st.none() | st.sampled_from(["red", "blue", ""]) | TEXT, max_size=12)
 
 
+@settings(deadline=None)
 @given(texts, st.integers(1, 4), st.sampled_from([pa.string(), pa.large_string(), pa.string_view(), "dictionary"]))
 def test_categories_are_those_of_the_frame_once_they_are_sorted(values, rows, kind):
-    column = pa.array(values, pa.string())
-    column = column.dictionary_encode() if kind == "dictionary" else column.cast(kind)
+    column = pa.array(values).dictionary_encode() if kind == "dictionary" else pa.array(values, kind)
     codes = CategoryCodes("word")
     parts = [codes.encode(batch.column("word")) for batch in open_file(pa.table({"word": column})).batches(rows=rows)]
     found = np.concatenate([np.empty(0), *parts])

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tables import NUMBERS, read_all, tables, values_of
 
@@ -26,12 +26,14 @@ def there_and_back(table, ending, options=None, written=None):
 
 
 @pytest.mark.parametrize("ending", EXACT)
+@settings(deadline=None)
 @given(table=tables())
 def test_columnar_formats_keep_values_types_and_names(ending, table):
     assert there_and_back(table, ending).equals(table)
 
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "txt.zst"])
+@settings(deadline=None)
 @given(table=tables())
 def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
     text = tuple(field.name for field in table.schema if pa.types.is_string(field.type))
@@ -49,6 +51,7 @@ def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=("double", "single", "long", "text"), min_rows=2, missing=False))
 def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
     # Letters make text what it is, whatever else is in it.
@@ -65,8 +68,10 @@ def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=NUMBERS, min_rows=1))
 def test_libsvm_keeps_numbers_and_their_number(table):
+    table = table.rename_columns([f"name {number}" for number in range(table.num_columns)])
     target = table.column_names[0]
     back = there_and_back(table, "libsvm", FileOptions(target="y"), FileOptions(target=target))
     assert back.column_names == ["y", *map(str, range(1, table.num_columns))]
@@ -75,6 +80,7 @@ def test_libsvm_keeps_numbers_and_their_number(table):
         assert values_of(read) == values_of(table[name])
 
 
+@settings(deadline=None)
 @given(table=tables(kinds=NUMBERS))
 def test_npz_keeps_numbers_and_names(table):
     back = there_and_back(table, "npz")
@@ -85,6 +91,7 @@ def test_npz_keeps_numbers_and_names(table):
             assert back[name].type == table[name].type
 
 
+@settings(deadline=None)
 @given(values=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), max_size=8))
 def test_npz_keeps_text_and_numpy_reads_it_without_pickle(values):
     table = pa.table({"word": pa.array(values, pa.string())})
@@ -94,6 +101,12 @@ def test_npz_keeps_text_and_numpy_reads_it_without_pickle(values):
         with np.load(path, allow_pickle=False) as arrays:
             assert arrays["word"].tolist() == values
         assert read_all(open_file(path)).equals(table)
+
+
+def test_names_that_are_indices_stay_indices(tmp_path):
+    for names, expected in ((["2", "5"], "1 2:7 5:8\n"), (["5", "2"], "1 1:7 2:8\n"), (["02", "5"], "1 1:7 2:8\n")):
+        convert_file(pa.table([[1], [7], [8]], names=["target", *names]), tmp_path / "table.libsvm")
+        assert (tmp_path / "table.libsvm").read_text() == expected
 
 
 def test_formats_follow_each_other_without_a_loss(tmp_path):

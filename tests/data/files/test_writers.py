@@ -83,6 +83,8 @@ def test_places_that_cannot_be_written_are_refused(tmp_path):
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidParameter, match="it is a directory"):
         convert_file(TABLE, tmp_path / "folder.csv")
+    with pytest.raises(InvalidParameter, match="standard output is csv, not parquet"):
+        convert_file(TABLE, "-", written=FileOptions(format="parquet"))
     with pytest.raises(InvalidParameter, match="not written as npy"):
         convert_file(TABLE, tmp_path / "table.npy")
     with pytest.raises(InvalidData, match="the ending does not say"):

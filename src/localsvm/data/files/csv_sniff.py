@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from localsvm.errors import InvalidData
 
-MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "Null", "None", "none", "?")
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NAN", "-nan", "null", "NULL", "Null", "None", "none", "?")
 """The usual words for a missing value."""
 
 TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
@@ -167,7 +167,10 @@ def _mostly(mask: Any) -> bool:
 def plain_numbers(column: Any, decimal: str) -> Any:
     """Return text without white space around it, and with a decimal point."""
     trimmed = pc.utf8_trim_whitespace(column)
-    return trimmed if decimal == "." else pc.replace_substring(trimmed, ",", ".")
+    if decimal == ".":
+        return trimmed
+    # Where a comma is the decimal point, a point may stand for thousands: no number, rather than another one.
+    return pc.replace_substring(pc.replace_substring(trimmed, ".", "'"), ",", ".")
 
 
 def first_non_number(column: Any) -> int | None:

@@ -61,7 +61,7 @@ def _common_type(types: Iterable[Any]) -> np.dtype[Any]:
 
 def _numpy_type(kind: Any) -> np.dtype[Any]:
     has_one = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)
-    return np.dtype(kind.to_pandas_dtype() if has_one else np.float64)
+    return np.asarray(pa.array([], kind if has_one else pa.float64())).dtype
 
 
 def to_numbers(

@@ -9,6 +9,7 @@ import os
 import shutil
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -101,9 +102,5 @@ def _open_standard_input(options: FileOptions) -> TableFile:
     copy.flush()
     options = replace(options, format=options.format or "csv")
     file = _open_path(Path(copy.name), "standard input", options)
-
-    def read(names: tuple[str, ...], rows: int) -> Any:
-        assert not copy.closed
-        return file.read(names, rows)
-
-    return replace(file, read=read)
+    weakref.finalize(file, copy.close)
+    return file

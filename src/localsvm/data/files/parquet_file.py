@@ -89,6 +89,8 @@ def _read(part: _Part, types: Any, rows: int) -> Iterator[Any]:
     """Yield rows with the columns of a schema."""
     stored = [name for name in types.names if name not in part.constants]
     with _open(part.path) as file:
+        if file.metadata.num_rows == 0:  # not all versions of pyarrow read no row groups
+            return
         # Without a column of its own a file has rows all the same: the first column counts them.
         for batch in file.iter_batches(rows, columns=stored or file.schema_arrow.names[:1]):
             columns = [

@@ -6,6 +6,7 @@ the same number of their type when they are read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from localsvm.data.files.options import FileOptions
 from localsvm.data.files.schema import Schema
 from localsvm.data.files.write_types import cast_columns, simple_type
 from localsvm.errors import InvalidData
+
+
+_INDEX = re.compile("0|[1-9][0-9]{0,5}")
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,6 @@ def write_libsvm(sink: Any, schema: Schema, options: FileOptions) -> Iterator[Li
 
 
 def _indices(names: list[str]) -> list[int]:
-    numbers = [int(name) for name in names if name.isdecimal() and name.isascii()]
+    numbers = [int(name) for name in names if _INDEX.fullmatch(name)]
     ascend = all(low < high for low, high in pairwise(numbers))
     return numbers if len(numbers) == len(names) and ascend else list(range(1, len(names) + 1))

@@ -54,15 +54,25 @@ def open_writer(path: Any, schema: Schema, options: FileOptions | None = None) -
 
     Examples
     --------
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> import pyarrow as pa
     >>> from localsvm.data.files import open_file, open_writer
     >>> file = open_file(pa.table({"size": [1.5, 2.5], "colour": ["red", None]}))
-    >>> with open_writer("-", file.schema) as writer:  # doctest: +SKIP
-    ...     for batch in file.batches():
-    ...         writer.write(batch)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "new.csv")
+    ...     with open_writer(path, file.schema) as writer:
+    ...         for batch in file.batches():
+    ...             writer.write(batch)
+    ...     print(path.read_text())
+    "size","colour"
+    1.5,"red"
+    2.5,
     """
     options = options or FileOptions()
     if path is None or path == STANDARD:
+        if options.format not in (None, "csv"):
+            raise InvalidParameter(f"standard output is csv, not {options.format}: give the name of a file.")
         with write_csv(sys.stdout.buffer, schema, options) as writer:
             yield writer
         sys.stdout.buffer.flush()

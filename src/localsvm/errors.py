@@ -13,6 +13,10 @@ class InvalidParameter(LocalSVMError, ValueError):
     """A parameter of an estimator, a grid or a partition has a value that makes no sense."""
 
 
+class MissingPackage(LocalSVMError, ImportError):
+    """Something was asked for that needs a package which is not installed."""
+
+
 class GridEdgeWarning(UserWarning):
     """Cross-validation chose the edge of the grid: the best value may lie outside."""
 

@@ -33,6 +33,21 @@ class AffineScaling:
             halves = X.astype(np.float64) / 2 - self.shift / 2
             return (2 * (self.factor * halves)).astype(np.float32)
 
+    def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return what scaled rows were before; a constant column is what it was.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm.data.scaling import AffineScaling
+        >>> scaling = AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 0.0]))
+        >>> scaling.undo(np.array([[1.0, 0.0]]))
+        array([[4., 5.]])
+        """
+        scaled = np.asarray(X, dtype=np.float64)
+        moved = self.factor != 0
+        return self.shift + np.divide(scaled, self.factor, out=np.zeros_like(scaled), where=moved)
+
     def widened(self, count: int) -> AffineScaling:
         """Return a scaling of `count` columns more, which stay as they are."""
         return AffineScaling(np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)))
@@ -51,6 +66,11 @@ class QuantileScaling:
         for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
             out[:, j] = np.interp(X[:, j], knots, ranks)
         return out
+
+    def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return what scaled rows were before, within the ends of the columns."""
+        columns = zip(X.T, self.knots, self.ranks, strict=True)
+        return np.column_stack([np.interp(column, ranks, knots) for column, knots, ranks in columns])
 
     def widened(self, count: int) -> QuantileScaling:
         """Return a scaling of `count` columns more, which stay as they are within [0, 1]."""

@@ -36,7 +36,7 @@ from localsvm.estimators.validation import (
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit import FitResult, FitSettings, available_threads, fit_model
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import predict_scores
+from localsvm.model.predict import assign_rows, predict_scores
 from localsvm.partition.build import PartitionPlan
 from localsvm.reduction import Reduction
 from localsvm.training import OnProgress, Progress
@@ -195,6 +195,30 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether a fit went through; n_features_in_ is there after any."""
         return hasattr(self, "model_")
+
+    def apply(self, X: Any) -> NDArray[np.intp]:
+        """Return the cell of every sample: its place in `cells_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+            The cell that predicts the sample; with ``partition="chunks"`` all cells do, and this is the one that it
+            would train.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVR
+        >>> model = LocalSVR(cell_size=2).fit([[0.0], [0.1], [1.0], [1.1]], [0.0, 0.1, 1.0, 1.1])
+        >>> model.apply([[0.0], [1.2]]).tolist()
+        [0, 1]
+        """
+        check_is_fitted(self)
+        return assign_rows(self.model_, self._rows(X), self._n_threads())
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

@@ -185,6 +185,13 @@ def _first_non_number(X: Any) -> InvalidData | None:
 
 
 def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
+    """Return one label per sample as an array; refuse what cannot be classes to learn."""
+    labels = read_labels(y, n_samples)
+    check_classification_targets(labels)
+    return labels
+
+
+def read_labels(y: Any, n_samples: int) -> NDArray[Any]:
     """Return one label per sample as an array; refuse what cannot be labels."""
     if y is None:
         raise InvalidData("requires y to be passed, but the target y is None: give labels.")
@@ -196,7 +203,6 @@ def check_labels(y: Any, n_samples: int) -> NDArray[Any]:
             "samples): give one label per row."
         )
     _check_complete(labels)
-    check_classification_targets(labels)
     return labels
 
 
@@ -313,6 +319,14 @@ def _check_complete(y: NDArray[Any]) -> None:
 
 def check_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
     """Return weights as an array; refuse negative, infinite and all-zero ones."""
+    weight = read_weights(sample_weight, n_samples)
+    if not weight.any():
+        raise InvalidData("all sample weights are zero: there is nothing to learn from.")
+    return weight
+
+
+def read_weights(sample_weight: Any, n_samples: int) -> NDArray[np.float64]:
+    """Return weights as an array; refuse negative and infinite ones."""
     if sample_weight is None:
         return np.ones(n_samples)
     weight = np.asarray(sample_weight)
@@ -343,8 +357,6 @@ def _check_weight_values(weight: NDArray[np.float64]) -> None:
             f"sample_weight has negative values (first at row {row}: {weight[row]:g}). "
             "Weights must be zero or positive; leave rows out by weight 0."
         )
-    if not (weight > 0).any():
-        raise InvalidData("all sample weights are zero: there is nothing to learn from.")
 
 
 def check_magnitude(weight: NDArray[np.float64]) -> None:

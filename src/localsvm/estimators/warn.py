@@ -1,7 +1,7 @@
 """What to know about a fit that went through: choices at an edge, solves that stopped early.
 
-Enters: trained cells and the settings they were trained with. Leaves: warnings that say how many
-and which grid to try instead.
+Enters: trained cells and the settings they were trained with. Leaves: sentences, and warnings of them, that say how
+many and which grid to try instead.
 """
 
 from __future__ import annotations
@@ -22,29 +22,36 @@ _FACTOR = 5  # by which an advised range is wider than the one that was too narr
 
 def warn_of_edges(cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int) -> None:
     """Warn of cells whose best width or lam is an end of the grid."""
-    counts = Counter(cell.edge for cell in cells if cell.edge is not None)
-    for edge, count in sorted(counts.items()):
-        advice = _wider(settings.own_grid, edge)
-        warnings.warn(
-            f"{count} of {len(cells)} cells chose the {edge}; {advice}.",
-            GridEdgeWarning,
-            stacklevel,
-        )
+    for sentence in edge_sentences(cells, settings):
+        warnings.warn(sentence, GridEdgeWarning, stacklevel)
 
 
 def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int) -> None:
     """Warn of solves that ended above the tolerance."""
+    for sentence in precision_sentences(cells, settings):
+        warnings.warn(sentence, PrecisionWarning, stacklevel)
+
+
+def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
+    """Say how many cells chose which end of the grid, and what to do."""
+    counts = Counter(cell.edge for cell in cells if cell.edge is not None)
+    return [
+        f"{count} of {len(cells)} cells chose the {edge}; {_wider(settings.own_grid, edge)}."
+        for edge, count in sorted(counts.items())
+    ]
+
+
+def precision_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
+    """Say how many solves ended above the tolerance, if any, and what to do."""
     unconverged = sum(cell.certificates.n_unconverged for cell in cells)
     if unconverged == 0:
-        return
+        return []
     solves = sum(int(np.isfinite(cell.certificates.gap).sum()) for cell in cells)
     gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells)
-    warnings.warn(
+    return [
         f"{unconverged} of {solves} solves ended above the tolerance (largest gap {gap:.2g}); this "
-        f"happens at very small lam. Leave such lams out{_narrower(settings.own_grid)}.",
-        PrecisionWarning,
-        stacklevel,
-    )
+        f"happens at very small lam. Leave such lams out{_narrower(settings.own_grid)}."
+    ]
 
 
 def _wider(grid: Grid, edge: str) -> str:

@@ -49,6 +49,26 @@ def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -
     return _predict(model, X, probabilities, n_classes, n_threads)
 
 
+def assign_rows(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.intp]:
+    """Return the cell of every row of X."""
+    rows = ScaledRows(X, model.scaling)
+    cells = np.empty(len(rows), dtype=np.intp)
+    with ThreadPoolExecutor(max_workers=n_threads) as pool:
+        _fill_cells(model, rows, slice(0, len(rows)), cells, pool.map)
+    return cells
+
+
+def _fill_cells(
+    model: LocalModel, rows: ScaledRows, group: slice, cells: NDArray[np.intp], thread_map: ThreadMap
+) -> None:
+    def assign(block: slice) -> None:
+        found = model.partition.assign(rows.take(block))
+        checked = check_assignment(found, block.stop - block.start, len(model.cells))
+        cells[block.start - group.start : block.stop - group.start] = checked
+
+    for_each(thread_map, assign, rows.blocks(group.start, group.stop))
+
+
 def _of_present(scores: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return NaN for classes of which a cell has no samples; a cell without any knows only which class it predicts."""
     kept = present if present.any() else scores == scores.max(axis=1, keepdims=True)
@@ -83,12 +103,7 @@ def _fill_from_own_cells(
     thread_map: ThreadMap,
 ) -> None:
     n_cells = len(model.cells)
-    labels = np.empty(group.stop - group.start, dtype=np.int64)
-
-    def assign(block: slice) -> None:
-        found = model.partition.assign(rows.take(block))
-        n_rows = block.stop - block.start
-        labels[block.start - group.start : block.stop - group.start] = check_assignment(found, n_rows, n_cells)
+    labels = np.empty(group.stop - group.start, dtype=np.intp)
 
     def evaluate_range(members: slice) -> None:
         numbers = group.start + by_cell.order[members]
@@ -99,7 +114,7 @@ def _fill_from_own_cells(
             if begin < end:
                 out[numbers[begin:end]] = judge(cell_scores(model, cell, points[begin:end]), cell)
 
-    for_each(thread_map, assign, rows.blocks(group.start, group.stop))
+    _fill_cells(model, rows, group, labels, thread_map)
     by_cell = Members.of_labels(labels, n_cells)
     for_each(thread_map, evaluate_range, row_blocks(0, len(labels), block_rows(rows.n_features, BLOCK_ROWS)))
 

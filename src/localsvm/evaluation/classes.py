@@ -1,0 +1,149 @@
+"""Classes: errors, rates and probabilities from a confusion matrix and a few sums.
+
+Enters: labels and predicted probabilities of blocks of rows. Leaves: measures, the confusion matrix, reliability.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from localsvm.estimators.validation import read_labels
+from localsvm.evaluation.intervals import Estimate, Means, combined, share
+from localsvm.evaluation.result import Confusion, Label, Measure, ReliabilityBin
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+BINS = 15
+"""Bins of probability, of equal width."""
+
+_MOST_UNKNOWN = 20  # labels that the model does not know are named, no more
+
+
+class ClassTally:
+    """Sums over rows with labels."""
+
+    task = "classes"
+
+    def __init__(self, estimator: Any) -> None:
+        self._estimator = estimator
+        self._labels = tuple(_plain(label) for label in estimator.classes_.tolist())
+        self._index = {label: index for index, label in enumerate(estimator.classes_.tolist())}
+        self.n_classes = k = len(self._labels)
+        # By true and predicted class; the last true class is that of unknown labels.
+        self._weight, self._squares = np.zeros((k + 1, k)), np.zeros((k + 1, k))
+        self._log_loss = Means(1)
+        self._bins = np.zeros((4, BINS))  # weight, its square, probability, what was seen
+        self._n_unknown = 0
+        self._unknown: dict[Label, None] = {}
+
+    def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Add a block of rows; return whether each is wrong, and the number of its label."""
+        label = self._numbers(y, weight)
+        probability = self._estimator.predict_proba(X)
+        predicted = probability.argmax(axis=1)
+        place = label * self.n_classes + predicted
+        for sums, by in ((self._weight, weight), (self._squares, np.square(weight))):
+            sums += np.bincount(place, by, sums.size).reshape(sums.shape)
+        known = np.flatnonzero(label < self.n_classes)
+        self._add_probabilities(probability[known], predicted[known], label[known], weight[known])
+        return (predicted != label).astype(np.float64), label
+
+    def _numbers(self, y: ArrayLike, weight: FloatArray) -> IntArray:
+        """Return the number of each label; one that the model does not know has the number after the last."""
+        distinct, inverse = np.unique(read_labels(y, len(weight)), return_inverse=True)
+        rows = np.bincount(inverse, weight > 0, len(distinct)).astype(np.intp)
+        numbers = np.full(len(distinct), self.n_classes)
+        for place, label in enumerate(distinct.tolist()):
+            if label in self._index:
+                numbers[place] = self._index[label]
+            elif rows[place]:
+                self._n_unknown += int(rows[place])
+                if len(self._unknown) < _MOST_UNKNOWN:
+                    self._unknown[_plain(label)] = None
+        return np.asarray(numbers[inverse])
+
+    def _add_probabilities(
+        self, probability: FloatArray, predicted: IntArray, label: IntArray, weight: FloatArray
+    ) -> None:
+        rows = np.arange(len(label))
+        self._log_loss.add(-np.log(probability[rows, label])[:, None], weight)
+        # Of two classes the probability of the second; of more, that of the predicted one.
+        event = np.ones_like(label) if self.n_classes == 2 else predicted
+        p = probability[rows, event]
+        number = np.minimum((BINS * p).astype(np.intp), BINS - 1)
+        for sums, by in zip(self._bins, (weight, weight**2, weight * p, weight * (label == event)), strict=True):
+            sums += np.bincount(number, by, BINS)
+
+    def measures(self) -> tuple[Measure, ...]:
+        """Return the measures that have a value."""
+        found = {"error": self._error(), "balanced_accuracy": self._balanced_accuracy()}
+        if self._log_loss.total > 0:
+            found["log_loss"] = self._log_loss.mean(0)
+        named = [Measure(name, e.value, e.low, e.high) for name, e in found.items() if e is not None]
+        if self._bins[0].any():
+            gaps = np.abs(self._bins[3] - self._bins[2])
+            named.append(Measure("calibration_error", float(gaps.sum() / self._bins[0].sum())))
+        rates = self._rates() if self.n_classes == 2 else {}
+        return (*named, *(Measure(name, e.value, e.low, e.high) for name, e in rates.items() if e is not None))
+
+    def _share(self, part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Estimate | None:
+        """Return the share of some entries of the confusion matrix among others."""
+        total = float(self._weight[whole].sum())
+        if total == 0:
+            return None
+        return share(float(self._weight[part & whole].sum()), total, float(self._squares[whole].sum()))
+
+    def _entries(self, true: int | None = None, predicted: int | None = None) -> NDArray[np.bool_]:
+        """Return the entries of a true or a predicted class, or of both."""
+        entries = np.zeros(self._weight.shape, dtype=np.bool_)
+        entries[slice(None) if true is None else true, slice(None) if predicted is None else predicted] = True
+        return entries
+
+    def _error(self) -> Estimate | None:
+        return self._share(~np.eye(*self._weight.shape, dtype=np.bool_), self._entries())
+
+    def _balanced_accuracy(self) -> Estimate | None:
+        """Return the mean share of each class that is found, over the classes that occur."""
+        shares = [self._share(self._entries(c, c), self._entries(true=c)) for c in range(self.n_classes)]
+        found = [estimate for estimate in shares if estimate is not None]
+        if not found:
+            return None
+        mean = float(np.mean([estimate.value for estimate in found]))
+        return combined(mean, found, [1 / len(found)] * len(found))
+
+    def _rates(self) -> dict[str, Estimate | None]:
+        """Return what is asked of two classes; the second one is positive."""
+        hits = self._entries(1, 1)
+        tpr = self._share(hits, self._entries(true=1))
+        tnr = self._share(self._entries(0, 0), self._entries(true=0))
+        found = {"tpr": tpr, "tnr": tnr}
+        if tpr is not None and tnr is not None:
+            found["tpr_tnr"] = combined(tpr.value * tnr.value, [tpr, tnr], [tnr.value, tpr.value])
+        # F1 is an increasing function of the share of hits among hits, misses and false alarms.
+        jaccard = self._share(hits, self._entries(true=1) | self._entries(predicted=1))
+        found["f1"] = jaccard and jaccard.through(lambda j: 2 * j / (1 + j))
+        found["precision"] = self._share(hits, self._entries(predicted=1))
+        return found
+
+    def details(self) -> dict[str, Any]:
+        """Return the confusion matrix and the bins of probability."""
+        counts = tuple(tuple(row) for row in self._weight[:-1].tolist())
+        confusion = Confusion(self._labels, counts, self._n_unknown, tuple(self._unknown))
+        return {"confusion": confusion, "reliability": self._reliability()}
+
+    def _reliability(self) -> tuple[ReliabilityBin, ...]:
+        found = []
+        for weight, squares, predicted, seen in self._bins.T.tolist():
+            if weight > 0:
+                observed = share(min(seen, weight), weight, squares)
+                ends = (observed.value, observed.low, observed.high)
+                found.append(ReliabilityBin(predicted / weight, *ends, weight / float(self._bins[0].sum())))
+        return tuple(found)
+
+
+def _plain(label: Any) -> Label:
+    return label if isinstance(label, (str, int, float, bool)) else str(label)

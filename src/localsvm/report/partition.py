@@ -1,0 +1,297 @@
+"""The partition drawn: cells in the plane, coloured by what they err or by their classes.
+
+Enters: a fitted estimator, perhaps an evaluation. Leaves: `PartitionDisplay`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from localsvm.data.rows import ScaledRows
+from localsvm.errors import InvalidParameter
+from localsvm.evaluation.places import feature_names, model_columns
+from localsvm.evaluation.result import Evaluation
+from localsvm.partition.overlap import OverlapPartition
+from localsvm.partition.voronoi import VoronoiPartition
+from localsvm.report.cells import cell_quantities
+from localsvm.report.plane import Plane, cell_polygons, plane_of
+from localsvm.report.style import CLASSES, INK, OTHER, SIDES, Display, colour_scale, short, steps
+from localsvm.report.support import sample_support
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FloatArray = NDArray[np.float64]
+
+MOST_DISCS = 1200
+"""More cells are drawn as hexagons, of several cells each."""
+
+_MOST_POINTS = 800  # drawn behind the cells
+_MOST_POLYGONS = 600
+_HEXAGONS = 34  # in a row
+_DISC_SIZES = 8
+_MARGIN = 0.04
+
+
+@dataclass(frozen=True)
+class CellColours:
+    """A number for every cell and what it means; NaN is not known."""
+
+    values: FloatArray
+    label: str
+    kind: str
+    """"ramp": from little to much; "ratios": the same, by ratio; "sides": from one class to the other; "classes": the
+    number of a class."""
+    names: tuple[str, ...] = ()
+    """Of the classes."""
+
+
+@dataclass(eq=False)
+class PartitionDisplay(Display):
+    """The cells of a model in the plane of the first two principal axes.
+
+    Of two features the cells themselves are drawn; of more, their centres, as discs whose area is the number of rows.
+    The dots are support vectors, or rows that were given.
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n_cells, 2)
+        Centres in the plane.
+    sizes : ndarray of shape (n_cells,)
+        Training rows by cell.
+    colours : CellColours
+        What cells are coloured by.
+    points : ndarray of shape (n_points, 2)
+        Dots.
+    plane : Plane
+        The axes.
+    polygons : list of ndarray or None
+        Cells of two features.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Where it is drawn.
+    figure_ : matplotlib Figure
+        The figure of the axes.
+
+    Examples
+    --------
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data import toy_mixture
+    >>> from localsvm.report import PartitionDisplay
+    >>> clf = LocalSVC(cell_size=100).fit(*toy_mixture(600, 2, random_state=0))
+    >>> display = PartitionDisplay.from_estimator(clf)
+    >>> len(display.polygons) == clf.n_cells_
+    True
+    """
+
+    centers: FloatArray
+    sizes: NDArray[np.intp]
+    colours: CellColours
+    points: FloatArray
+    plane: Plane
+    polygons: list[FloatArray] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        *,
+        color: str = "cv_risk",
+        evaluation: Evaluation | None = None,
+        ax: Axes | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Draw the partition of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
+            Fitted.
+        X : array-like, optional
+            Rows to be drawn as dots, and to find the axes; by default support vectors, and centres.
+        color : {"cv_risk", "width", "loss", "classes"}, default="cv_risk"
+            Cross-validated risk, or the width that was chosen; of the evaluated rows, the mean loss or the mix of
+            classes.
+        evaluation : Evaluation, optional
+            Needed for "loss" and "classes".
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs : dict
+            Passed on to the collection of cells.
+
+        Returns
+        -------
+        PartitionDisplay
+            What was drawn.
+        """
+        check_is_fitted(estimator)
+        model = estimator.model_
+        columns = model_columns(feature_names(estimator), estimator.columns_)[0]
+        points = sample_support(model, _MOST_POINTS) if X is None else _sample_rows(estimator, X)
+        centers = np.asarray(model.partition.centers)
+        plane = plane_of(points if X is not None or len(centers) < 3 else centers, columns)
+        display = cls(
+            centers=plane.project(centers),
+            sizes=np.array([cell.n_samples for cell in model.cells]),
+            colours=cell_colours(estimator, color, evaluation),
+            points=plane.project(points),
+            plane=plane,
+        )
+        display.polygons = display._find_polygons(model.partition)
+        return display.plot(ax, **kwargs)
+
+    def _find_polygons(self, partition: Any) -> list[FloatArray] | None:
+        cells = partition.cells if isinstance(partition, OverlapPartition) else partition
+        is_plane = isinstance(cells, VoronoiPartition) and cells.centers.shape[1] == 2
+        if not is_plane or len(self.centers) > _MOST_POLYGONS:
+            return None
+        seen = np.concatenate([self.centers, self.points])
+        low, high = seen.min(axis=0), seen.max(axis=0)
+        margin = np.maximum(_MARGIN * (high - low), 1e-6)
+        return cell_polygons(cells, low - margin, high + margin)
+
+    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
+        """Draw.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; new ones by default.
+        **kwargs : dict
+            Passed on to the collection of cells.
+
+        Returns
+        -------
+        PartitionDisplay
+            This display.
+        """
+        ax = self._begin(ax)
+        if self.polygons is not None:
+            drawn = self._draw_polygons(ax, **kwargs)
+        elif len(self.centers) > MOST_DISCS and np.isfinite(self.colours.values).any():
+            drawn = self._draw_hexagons(ax, **kwargs)
+        else:
+            drawn = self._draw_discs(ax, **kwargs)
+        ax.set_xlabel(self.plane.labels[0], parse_math=False)
+        ax.set_ylabel(self.plane.labels[1], parse_math=False)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        self._explain(ax, drawn)
+        return self
+
+    def _maps(self, values: FloatArray) -> dict[str, Any]:
+        """Return colour map and norm for what is drawn."""
+        from matplotlib.colors import BoundaryNorm, ListedColormap
+
+        if self.colours.kind in ("ramp", "ratios"):
+            cmap, norm = steps(values, logarithmic=self.colours.kind == "ratios")
+        elif self.colours.kind == "sides":
+            cmap, norm = ListedColormap(list(SIDES)), BoundaryNorm(np.linspace(0, 1, len(SIDES) + 1), len(SIDES))
+        else:
+            colours = [*CLASSES, OTHER]
+            cmap, norm = ListedColormap(colours), BoundaryNorm(np.arange(len(colours) + 1) - 0.5, len(colours))
+        cmap.set_bad(INK["line"])
+        return {"cmap": cmap, "norm": norm}
+
+    def _draw_polygons(self, ax: Axes, **kwargs: Any) -> Any:
+        from matplotlib.collections import PolyCollection
+
+        assert self.polygons is not None
+        seen = [number for number, polygon in enumerate(self.polygons) if len(polygon) > 2]
+        options = self._maps(self.colours.values) | {"edgecolor": INK["surface"], "linewidth": 1.2} | kwargs
+        cells = PolyCollection([self.polygons[number] for number in seen], **options)
+        cells.set_array(np.ma.masked_invalid(self.colours.values[seen]))
+        ax.add_collection(cells)
+        ax.plot(*self.points.T, ".", color=INK["ink"], alpha=0.35, markersize=2.2, markeredgewidth=0)
+        ax.autoscale_view()
+        ax.margins(0)
+        return cells
+
+    def _draw_discs(self, ax: Axes, **kwargs: Any) -> Any:
+        ax.plot(*self.points.T, ".", color=INK["muted"], alpha=0.5, markersize=2.8, markeredgewidth=0)
+        largest = float(np.clip(9000 / len(self.centers), 40, 420))
+        step = np.ceil(_DISC_SIZES * self.sizes / max(self.sizes.max(), 1)).astype(int)
+        options = (
+            self._maps(self.colours.values)
+            | {"edgecolor": INK["surface"], "linewidth": 0.7, "plotnonfinite": True}
+            | kwargs
+        )
+        drawn = None
+        # Discs of one size are drawn together, which keeps files small; large ones first, so that small ones are seen.
+        for size in range(_DISC_SIZES, -1, -1):
+            here = step == size
+            if here.any():
+                options["s"] = largest * max(size, 0.3) / _DISC_SIZES
+                options["c"] = np.ma.masked_invalid(self.colours.values[here])
+                drawn = ax.scatter(self.centers[here, 0], self.centers[here, 1], **options)
+        return drawn
+
+    def _draw_hexagons(self, ax: Axes, **kwargs: Any) -> Any:
+        known = np.isfinite(self.colours.values)
+        reduce = _most_frequent if self.colours.kind == "classes" else np.mean
+        options: dict[str, Any] = {"gridsize": _HEXAGONS, "linewidth": 0.4, "edgecolor": INK["surface"]} | kwargs
+        options |= {"C": self.colours.values[known], "reduce_C_function": reduce}
+        drawn = ax.hexbin(self.centers[known, 0], self.centers[known, 1], **options)
+        drawn.set(**self._maps(np.asarray(drawn.get_array())))
+        return drawn
+
+    def _explain(self, ax: Axes, drawn: Any) -> None:
+        """Add a scale, or a legend of the classes that are there."""
+        if self.colours.kind != "classes":
+            colour_scale(ax, drawn, self.colours.label)
+            return
+        from matplotlib.lines import Line2D
+
+        there = np.unique(self.colours.values[np.isfinite(self.colours.values)]).astype(int)
+        named = [(CLASSES[c], short(self.colours.names[c], 14)) for c in there if c < len(CLASSES)]
+        named += [(OTHER, "others")] if there.max(initial=0) >= len(CLASSES) else []
+        handles = [Line2D([], [], color=colour, marker="o", linestyle="", label=name) for colour, name in named]
+        place: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0.0, -0.07), "ncols": 3}
+        legend = ax.legend(handles=handles, title=self.colours.label, columnspacing=1.0, handletextpad=0.1, **place)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+
+
+def cell_colours(estimator: Any, color: str, evaluation: Evaluation | None) -> CellColours:
+    """Return what cells are coloured by."""
+    if color == "cv_risk":
+        return CellColours(cell_quantities(estimator.model_.cells)["risk"], "cross-validated risk", "ramp")
+    if color == "width":
+        return CellColours(cell_quantities(estimator.model_.cells)["width"], "kernel width", "ratios")
+    if color not in ("loss", "classes"):
+        raise InvalidParameter(f"color={color!r} is unknown; use one of 'cv_risk', 'width', 'loss', 'classes'.")
+    if evaluation is None or evaluation.cells is None:
+        raise InvalidParameter(f"color={color!r} needs an evaluation by cells: evaluation=Evaluator(...).result().")
+    if color == "loss":
+        label = "error" if evaluation.task == "classes" else "mean loss"
+        return CellColours(np.array(evaluation.cells.loss, dtype=np.float64), label, "ramp")
+    if evaluation.cells.classes is None or evaluation.confusion is None:
+        raise InvalidParameter("color='classes' needs an evaluation with classes by cell; use color='loss'.")
+    return _class_colours(np.array(evaluation.cells.classes), tuple(map(str, evaluation.confusion.labels)))
+
+
+def _class_colours(masses: FloatArray, names: tuple[str, ...]) -> CellColours:
+    total = masses.sum(axis=1)
+    if len(names) == 2:
+        share = np.divide(masses[:, 1], total, out=np.full(len(total), np.nan), where=total > 0)
+        return CellColours(share, f"share of {short(names[1])}", "sides")
+    return CellColours(np.where(total > 0, masses.argmax(axis=1), np.nan), "most frequent class", "classes", names)
+
+
+def _most_frequent(values: Any) -> float:
+    found, counts = np.unique(values, return_counts=True)
+    return float(found[counts.argmax()])
+
+
+def _sample_rows(estimator: Any, X: Any) -> NDArray[np.float32]:
+    rows = ScaledRows(estimator._rows(X), estimator.model_.scaling)
+    wanted = np.unique(np.linspace(0, len(rows) - 1, min(_MOST_POINTS, len(rows))).astype(np.intp))
+    return rows.take(wanted)

@@ -1,0 +1,257 @@
+"""The numbers of a page as text: tiles, tables, bars.
+
+Enters: a fitted estimator, perhaps an evaluation. Leaves: plain dataclasses that the template writes down.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from localsvm.evaluation.cells import WORST_CELLS, worst_cells
+from localsvm.evaluation.places import Places
+from localsvm.evaluation.result import Confusion, Evaluation, Measure
+from localsvm.model.local_model import LocalModel
+from localsvm.report.advice import cv_risk, scaling_name
+from localsvm.report.cells import cell_quantities
+from localsvm.report.style import percent, short
+
+MOST_CELLS = 300
+"""Cells in the table of all cells."""
+
+MOST_CLASSES = 12
+"""Classes of a confusion matrix that is written in full."""
+
+_MOST_CONFUSIONS = 30
+
+_NONE = "\N{EN DASH}"
+
+_SHARES = ("error", "balanced_accuracy", "calibration_error", "tpr", "tnr", "tpr_tnr", "f1", "precision", "share_below")
+
+_PHASES = {
+    "scaling": "scaling",
+    "partition": "partition",
+    "kernel": "kernels",
+    "solver": "solving",
+    "validation": "validation",
+    "selection": "selection",
+    "calibration": "probabilities",
+}
+_IN_THREADS = ("kernel", "solver", "validation", "selection")
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A headline number."""
+
+    label: str
+    value: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A field of a table: its text, and the number that it is sorted by."""
+
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table that can be sorted; all but the named columns are numbers."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Entry, ...]]
+    texts: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A length with its label."""
+
+    label: str
+    value: str
+    share: float
+
+
+def tiles(estimator: Any, evaluation: Evaluation | None) -> list[Tile]:
+    """Return the headline numbers."""
+    model: LocalModel = estimator.model_
+    rows = sum(cell.n_samples for cell in model.cells)
+    support = sum(cell.n_support for cell in model.cells)
+    sizes = [cell.n_samples for cell in model.cells]
+    found = [_headline(evaluation)] if evaluation is not None else []
+    risk = cv_risk(model)
+    return [
+        *found,
+        Tile(f"Cross-validated {risk_name(model)}", _number(risk, share=_is_share(model)), "all cells, by their rows"),
+        Tile("Training rows", f"{rows:,}", "equal rows counted once"),
+        Tile("Features", f"{estimator.n_features_in_:,}", _encoded(estimator)),
+        Tile("Cells", f"{len(sizes):,}", f"{min(sizes):,} to {max(sizes):,} rows each"),
+        Tile("Support vectors", f"{support:,}", f"{percent(support / rows)} of the rows" if rows else ""),
+        Tile("Training time", _seconds(estimator.timings_["total"]), "wall clock"),
+    ]
+
+
+def _headline(evaluation: Evaluation) -> Tile:
+    measure = evaluation.headline
+    return Tile(f"{measure.title}, test rows", _value(measure), f"{_interval(measure)}, {evaluation.n_rows:,} rows")
+
+
+def _encoded(estimator: Any) -> str:
+    columns = estimator.columns_
+    return "" if columns is None else f"{columns.width:,} columns in the model"
+
+
+def risk_name(model: LocalModel) -> str:
+    """Return what the risk of cells is."""
+    if model.reduction.is_classification:
+        return "error"
+    return {"squared": "squared error", "pinball": "pinball loss", "expectile": "expectile loss"}.get(
+        model.reduction.loss.name, "loss"
+    )
+
+
+def _is_share(model: LocalModel) -> bool:
+    return model.reduction.is_classification
+
+
+def measures(evaluation: Evaluation) -> Table:
+    """Return all measures with their intervals."""
+    rows = [
+        (Entry(measure.title), Entry(_value(measure), measure.value), Entry(_interval(measure), measure.low))
+        for measure in evaluation.measures
+    ]
+    columns = ("measure", "value", "95 % interval")
+    return Table(f"Measures on {evaluation.n_rows:,} test rows", columns, rows, texts=("measure",))
+
+
+def worst(estimator: Any, evaluation: Evaluation | None) -> Table:
+    """Return the cells that err most, on test rows if there are, else in cross-validation."""
+    if evaluation is not None and evaluation.worst_cells:
+        numbers = [cell.cell for cell in evaluation.worst_cells]
+    else:
+        quantities = cell_quantities(estimator.model_.cells)
+        numbers = worst_cells(quantities["risk"], quantities["size"].astype(np.intp))[:WORST_CELLS].tolist()
+    places = Places(estimator)
+    table = _cells(estimator, evaluation, numbers, "Cells of largest loss, the worst first")
+    rows = [
+        (*row, Entry(", ".join(short(phrase, 48) for phrase in places.of(number)) or _NONE))
+        for row, number in zip(table.rows, numbers, strict=True)
+    ]
+    note = "Cells are compared as if each had 20 rows of mean loss more: a few bad rows alone do not lead this table."
+    return Table(table.caption, (*table.columns, "stands out by"), rows, texts=("stands out by",), note=note)
+
+
+def all_cells(estimator: Any, evaluation: Evaluation | None) -> Table:
+    """Return all cells, or those of largest loss if they are many."""
+    cells = estimator.model_.cells
+    tested = evaluation is not None and evaluation.cells is not None
+    loss = evaluation.cells.loss if tested else [cell.risk for cell in cells]  # type: ignore[union-attr]
+    key = np.nan_to_num(np.array(loss, dtype=np.float64), nan=-np.inf)
+    numbers = np.sort(np.argsort(-key, kind="stable")[:MOST_CELLS]).tolist()
+    hidden = len(cells) - len(numbers)
+    note = f"{hidden:,} cells are not shown: those with the smallest {'test loss' if tested else 'risk'}."
+    caption = f"{len(numbers):,} of {len(cells):,} cells"
+    return _cells(estimator, evaluation, numbers, caption, note if hidden else "")
+
+
+def _cells(
+    estimator: Any, evaluation: Evaluation | None, numbers: Sequence[int], caption: str, note: str = ""
+) -> Table:
+    model: LocalModel = estimator.model_
+    quantities = cell_quantities(model.cells)
+    name, share = risk_name(model), _is_share(model)
+    tested = evaluation.cells if evaluation is not None else None
+    rows = []
+    for number in numbers:
+        size, radius, width, lam, support, risk = (float(values[number]) for values in quantities.values())
+        row = [_count(number), _count(size), _entry(risk, share=share)]
+        if tested is not None:
+            loss = tested.loss[number]
+            row += [_count(tested.n_rows[number]), _entry(math.nan if loss is None else loss, share=share)]
+        rows.append((*row, _entry(radius), _entry(width), _entry(lam), _count(support)))
+    test = ("test rows", f"test {name}") if tested is not None else ()
+    columns = ("cell", "rows", f"CV {name}", *test, "radius", "width", "lambda", "support vectors")
+    return Table(caption, columns, rows, note=note)
+
+
+def settings(estimator: Any) -> list[tuple[str, str, bool]]:
+    """Return the parameters: name, value, and whether it is not the default."""
+    defaults = type(estimator)().get_params(deep=False)
+    given = estimator.get_params(deep=False)
+    shown = {name: short(repr(value), 90) for name, value in given.items()}
+    if estimator.scaling == "auto":
+        shown["scaling"] += f" (chose {scaling_name(estimator).lower()})"
+    return [(name, shown[name], repr(given[name]) != repr(defaults[name])) for name in sorted(given)]
+
+
+def timings(estimator: Any) -> list[Bar]:
+    """Return the seconds of each phase, as bars."""
+    seconds = {phase: estimator.timings_[phase] for phase in _PHASES if phase in estimator.timings_}
+    longest = max(seconds.values(), default=0.0) or 1.0
+    return [
+        Bar(_PHASES[phase] + (" *" if phase in _IN_THREADS else ""), _seconds(value), value / longest)
+        for phase, value in seconds.items()
+    ]
+
+
+def confusions(confusion: Confusion) -> Table:
+    """Return the most frequent confusions."""
+    counts = np.array(confusion.counts)
+    totals = counts.sum(axis=1)
+    np.fill_diagonal(counts, 0)
+    order = np.argsort(-counts, axis=None, kind="stable")[:_MOST_CONFUSIONS]
+    pairs = [(int(true), int(taken)) for true, taken in zip(*np.unravel_index(order, counts.shape), strict=True)]
+    names = [short(str(label), 40) for label in confusion.labels]
+    rows = [
+        (
+            Entry(names[true]),
+            Entry(names[taken]),
+            Entry(f"{counts[true, taken]:,.10g}", float(counts[true, taken])),
+            _entry(float(counts[true, taken] / totals[true]), share=True),
+        )
+        for true, taken in pairs
+        if counts[true, taken] > 0
+    ]
+    columns = ("true class", "taken for", "rows", "share of the class")
+    caption = f"The most frequent confusions of {len(names)} classes"
+    return Table(caption, columns, rows, texts=columns[:2])
+
+
+def _value(measure: Measure) -> str:
+    return _number(measure.value, share=measure.name in _SHARES)
+
+
+def _interval(measure: Measure) -> str:
+    if measure.low is None or measure.high is None:
+        return _NONE
+    share = measure.name in _SHARES
+    return f"{_number(measure.low, share=share)} to {_number(measure.high, share=share)}"
+
+
+def _number(value: float, *, share: bool = False) -> str:
+    if not math.isfinite(value):
+        return _NONE
+    return percent(value, 2) if share else f"{value:,.4g}"
+
+
+def _entry(value: float, *, share: bool = False) -> Entry:
+    return Entry(_number(value, share=share), value if math.isfinite(value) else None)
+
+
+def _count(value: float) -> Entry:
+    return Entry(f"{value:,.0f}", value)
+
+
+def _seconds(value: float) -> str:
+    if value < 120:
+        return f"{value:.3g} s"
+    return f"{value / 60:.3g} min" if value < 7200 else f"{value / 3600:.3g} h"

@@ -217,3 +217,11 @@ def test_what_none_accepts_has_finite_float32_distances(n_features):
 def test_an_unknown_method_is_refused_with_a_sentence(method):
     with pytest.raises(InvalidParameter, match="is unknown; use one of 'minmax', 'standard'"):
         fit_scaling(method, np.zeros((2, 1)), np.ones(2))
+
+
+@pytest.mark.parametrize("method", ["minmax", "standard", "quantile", None])
+def test_undoing_a_scaling_gives_back_the_rows(method):
+    X = np.random.default_rng(0).normal(size=(300, 3)) * [1.0, 1000.0, 1e-3]
+    X[:, 1] = 7.0
+    scaling = fit_scaling(method, X, np.ones(300))
+    np.testing.assert_allclose(scaling.undo(scaling.apply(X)), X, rtol=1e-4, atol=1e-6)

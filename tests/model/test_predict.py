@@ -177,3 +177,15 @@ class OnlyOne:
 
     def assign(self, X):
         return np.full(len(X), self.cell)
+
+
+def test_apply_names_the_cell_that_predicts(fitted, points):
+    cells = fitted.apply(points)
+    if hasattr(fitted.model_.partition, "voters"):  # all chunks predict
+        assert set(cells) <= set(range(fitted.n_cells_))
+        return
+    scaled = fitted.model_.scaling.apply(points)
+    scores = predict_scores(fitted.model_, points)
+    for cell in np.unique(cells):
+        here = cells == cell
+        np.testing.assert_allclose(predict.cell_scores(fitted.model_, cell, scaled[here]), scores[here], atol=1e-6)

@@ -137,7 +137,7 @@ class PartitionDisplay(Display):
         columns = model_columns(feature_names(estimator), estimator.columns_)[0]
         points = sample_support(model, _MOST_POINTS) if X is None else _sample_rows(estimator, X)
         centers = np.asarray(model.partition.centers)
-        plane = plane_of(points if X is not None or len(centers) < 3 else centers, columns)
+        plane = plane_of(centers if X is None and len(centers) > 2 else points, columns)
         display = cls(
             centers=plane.project(centers),
             sizes=np.array([cell.n_samples for cell in model.cells]),
@@ -198,8 +198,7 @@ class PartitionDisplay(Display):
         else:
             colours = [*CLASSES, OTHER]
             cmap, norm = ListedColormap(colours), BoundaryNorm(np.arange(len(colours) + 1) - 0.5, len(colours))
-        cmap.set_bad(INK["line"])
-        return {"cmap": cmap, "norm": norm}
+        return {"cmap": cmap.with_extremes(bad=INK["line"]), "norm": norm}
 
     def _draw_polygons(self, ax: Axes, **kwargs: Any) -> Any:
         from matplotlib.collections import PolyCollection
@@ -230,7 +229,7 @@ class PartitionDisplay(Display):
             here = step == size
             if here.any():
                 options["s"] = largest * max(size, 0.3) / _DISC_SIZES
-                options["c"] = np.ma.masked_invalid(self.colours.values[here])
+                options["c"] = self.colours.values[here]
                 drawn = ax.scatter(self.centers[here, 0], self.centers[here, 1], **options)
         return drawn
 

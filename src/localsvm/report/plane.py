@@ -50,7 +50,7 @@ def plane_of(points: NDArray[np.floating], names: list[str]) -> Plane:
         return Plane(np.zeros(n_features), np.eye(2, n_features), (labels[0], labels[1]))
     wide = np.asarray(points, dtype=np.float64)
     if len(wide) < 3 or not np.ptp(wide, axis=0).any():
-        return Plane(wide.mean(axis=0), np.eye(2, n_features), ("", ""))
+        return Plane(wide[0] if len(wide) else np.zeros(n_features), np.eye(2, n_features), ("", ""))
     found = PCA(n_components=2, random_state=0).fit(wide)
     shares = [f"{percent(share)} of the spread" for share in found.explained_variance_ratio_]
     return Plane(

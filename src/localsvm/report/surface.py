@@ -125,8 +125,8 @@ class ValidationSurfaceDisplay(Display):
             ax.text(0.5, 0.5, "no cell had to choose", ha="center", color=INK["muted"], transform=ax.transAxes)
             return self
         cmap, norm = steps(self.risk)
-        cmap.set_bad(INK["surface"])
-        options: dict[str, Any] = {"cmap": cmap, "norm": norm, "edgecolors": INK["surface"], "linewidth": 1.2} | kwargs
+        tiled = {"cmap": cmap.with_extremes(bad=INK["surface"]), "norm": norm}
+        options: dict[str, Any] = tiled | {"edgecolors": INK["surface"], "linewidth": 1.2} | kwargs
         # Both axes descend in the model; drawn, they ascend.
         tiles = ax.pcolormesh(np.ma.masked_invalid(self.risk[::-1, ::-1].T), **options)
         self._draw_choices(ax)

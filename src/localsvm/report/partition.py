@@ -28,12 +28,10 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-MOST_DISCS = 1200
-"""More cells are drawn as hexagons, of several cells each."""
-
 _MOST_POINTS = 800  # drawn behind the cells
 _MOST_POLYGONS = 600
 _HEXAGONS = 34  # in a row
+_MOST_DISCS = 1200  # more cells are drawn as hexagons, of several cells each
 _DISC_SIZES = 8
 _MARGIN = 0.04
 
@@ -132,6 +130,13 @@ class PartitionDisplay(Display):
         PartitionDisplay
             What was drawn.
         """
+        return cls.gather(estimator, X, color=color, evaluation=evaluation).plot(ax, **kwargs)
+
+    @classmethod
+    def gather(
+        cls, estimator: Any, X: Any = None, *, color: str = "cv_risk", evaluation: Evaluation | None = None
+    ) -> Self:
+        """Return what `from_estimator` draws, without drawing it."""
         check_is_fitted(estimator)
         model = estimator.model_
         columns = model_columns(feature_names(estimator), estimator.columns_)[0]
@@ -146,7 +151,7 @@ class PartitionDisplay(Display):
             plane=plane,
         )
         display.polygons = display._find_polygons(model.partition)
-        return display.plot(ax, **kwargs)
+        return display
 
     def _find_polygons(self, partition: Any) -> list[FloatArray] | None:
         cells = partition.cells if isinstance(partition, OverlapPartition) else partition
@@ -157,6 +162,14 @@ class PartitionDisplay(Display):
         low, high = seen.min(axis=0), seen.max(axis=0)
         margin = np.maximum(_MARGIN * (high - low), 1e-6)
         return cell_polygons(cells, low - margin, high + margin)
+
+    @property
+    def shape(self) -> str:
+        """What stands for a cell: "areas", "hexagons", of several cells each, or "discs"."""
+        if self.polygons is not None:
+            return "areas"
+        many = len(self.centers) > _MOST_DISCS and np.isfinite(self.colours.values).any()
+        return "hexagons" if many else "discs"
 
     def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw.
@@ -174,12 +187,8 @@ class PartitionDisplay(Display):
             This display.
         """
         ax = self._begin(ax)
-        if self.polygons is not None:
-            drawn = self._draw_polygons(ax, **kwargs)
-        elif len(self.centers) > MOST_DISCS and np.isfinite(self.colours.values).any():
-            drawn = self._draw_hexagons(ax, **kwargs)
-        else:
-            drawn = self._draw_discs(ax, **kwargs)
+        draw = {"areas": self._draw_areas, "hexagons": self._draw_hexagons, "discs": self._draw_discs}[self.shape]
+        drawn = draw(ax, **kwargs)
         ax.set_xlabel(self.plane.labels[0], parse_math=False)
         ax.set_ylabel(self.plane.labels[1], parse_math=False)
         ax.set_xticks([])
@@ -200,7 +209,7 @@ class PartitionDisplay(Display):
             cmap, norm = ListedColormap(colours), BoundaryNorm(np.arange(len(colours) + 1) - 0.5, len(colours))
         return {"cmap": cmap.with_extremes(bad=INK["line"]), "norm": norm}
 
-    def _draw_polygons(self, ax: Axes, **kwargs: Any) -> Any:
+    def _draw_areas(self, ax: Axes, **kwargs: Any) -> Any:
         from matplotlib.collections import PolyCollection
 
         assert self.polygons is not None

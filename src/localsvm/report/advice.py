@@ -94,11 +94,12 @@ def _tiny_cells(estimator: Any) -> Iterator[Advice]:
 
 
 def _empty_cells(estimator: Any) -> Iterator[Advice]:
-    empty = sum(cell.n_samples == 0 for cell in estimator.model_.cells)
+    cells = estimator.model_.cells
+    empty = sum(cell.n_samples == 0 for cell in cells)
     if empty:
         yield Advice(
             "Cells without rows",
-            f"{empty:,} cells of the partition had no training rows. They predict what is best for all rows.",
+            f"{empty:,} of {len(cells):,} cells had no training rows: they predict what is best for all rows.",
         )
 
 

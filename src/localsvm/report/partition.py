@@ -19,8 +19,9 @@ from localsvm.evaluation.result import Evaluation
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.report.cells import cell_quantities
+from localsvm.report.display import Display
 from localsvm.report.plane import Plane, cell_polygons, plane_of
-from localsvm.report.style import CLASSES, INK, OTHER, SIDES, Display, colour_scale, short, steps
+from localsvm.report.style import CLASSES, INK, OTHER, SIDES, colour_scale, short, steps
 from localsvm.report.support import sample_support
 
 if TYPE_CHECKING:
@@ -171,22 +172,8 @@ class PartitionDisplay(Display):
         many = len(self.centers) > _MOST_DISCS and np.isfinite(self.colours.values).any()
         return "hexagons" if many else "discs"
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the collection of cells.
-
-        Returns
-        -------
-        PartitionDisplay
-            This display.
-        """
-        ax = self._begin(ax)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        """Draw on axes."""
         draw = {"areas": self._draw_areas, "hexagons": self._draw_hexagons, "discs": self._draw_discs}[self.shape]
         drawn = draw(ax, **kwargs)
         ax.set_xlabel(self.plane.labels[0], parse_math=False)
@@ -194,7 +181,6 @@ class PartitionDisplay(Display):
         ax.set_xticks([])
         ax.set_yticks([])
         self._explain(ax, drawn)
-        return self
 
     def _maps(self, values: FloatArray) -> dict[str, Any]:
         """Return colour map and norm for what is drawn."""

@@ -19,6 +19,7 @@ from localsvm.errors import (
     InvalidData,
     InvalidParameter,
     LocalSVMError,
+    MissingPackage,
     PrecisionWarning,
 )
 from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
@@ -44,6 +45,7 @@ __all__ = [
     "LocalSVC",
     "LocalSVMError",
     "LocalSVR",
+    "MissingPackage",
     "PrecisionWarning",
     "simd_level",
 ]

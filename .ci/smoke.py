@@ -8,7 +8,14 @@ import localsvm
 from localsvm import LocalSVC
 from localsvm.data import load_covtype_sample, toy_mixture
 
-for name in ("py.typed", "_native.pyi", "data/COVTYPE_LICENSE.txt"):
+for name in (
+    "py.typed",
+    "_native.pyi",
+    "data/COVTYPE_LICENSE.txt",
+    "report/page.html",
+    "report/page.css",
+    "report/page.js",
+):
     if not resources.files("localsvm").joinpath(name).is_file():
         raise SystemExit(f"the wheel lacks localsvm/{name}")
 

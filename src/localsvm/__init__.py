@@ -21,6 +21,7 @@ from localsvm.errors import (
     InvalidFile,
     InvalidParameter,
     LocalSVMError,
+    MissingPackage,
     PrecisionWarning,
 )
 from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
@@ -47,6 +48,7 @@ __all__ = [
     "LocalSVC",
     "LocalSVMError",
     "LocalSVR",
+    "MissingPackage",
     "PrecisionWarning",
     "__version__",
     "load",

@@ -61,7 +61,15 @@ def test_streamed_means_are_those_of_all_rows():
     assert found.low == pytest.approx(-found.high)
 
 
-def test_the_mean_of_what_is_never_negative_has_no_negative_end():
+def test_the_mean_of_what_is_never_negative_has_a_positive_interval_that_reaches_further_up():
     means = Means(1)
     means.add(np.array([[0.0], [0.0], [5.0]]), np.ones(3))
-    assert means.mean(0).low == 0
+    found = means.mean(0)
+    assert 0 < found.low < found.value < found.high
+    assert found.high - found.value > found.value - found.low
+
+
+def test_the_mean_of_zeros_is_zero():
+    means = Means(1)
+    means.add(np.zeros((3, 1)), np.ones(3))
+    assert means.mean(0) == Estimate(0.0, 0.0, 0.0)

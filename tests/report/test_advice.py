@@ -60,7 +60,7 @@ def test_targets_of_one_value_are_no_classes():
 def test_tiny_and_empty_cells_are_told():
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
     clf = LocalSVC(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
-    assert titles(clf)["Cells without rows"].text.startswith("1 cells")
+    assert titles(clf)["Cells without rows"].text.startswith("1 of 3 cells")
     assert "Tiny cells" not in titles(clf)
     tiny = LocalSVC(cell_size=20, scaling=None, grid=2).fit(X, X[:, 1] > 0)
     assert titles(tiny)["Tiny cells"].is_warning

@@ -175,5 +175,5 @@ def test_text_is_easy_to_read_in_either_scheme(browser, pages, scheme):
         "return Array.from(document.querySelectorAll('figure svg text'), e => getComputedStyle(e).fill)"
     )
     assert min(contrast(text, card) for text in texts) >= 4.5
-    for selector in ("figcaption", "caption", ".note", ".hint", "th > button", ".advice p"):
+    for selector in ("figcaption", ".caption", ".note", ".hint", "th > button", ".advice p"):
         assert contrast(style(browser, selector, "color"), card) >= 4.5, selector

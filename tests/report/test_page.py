@@ -193,15 +193,24 @@ def test_neither_localsvm_nor_its_report_import_plots_before_they_are_drawn():
     assert done.stdout.strip() == "set()", done.stderr
 
 
-@pytest.mark.parametrize("package", ["matplotlib", "jinja2"])
-def test_a_missing_package_is_named_with_the_way_to_get_it(package):
+@pytest.mark.parametrize(
+    ("package", "call"),
+    [
+        ("matplotlib", "write_report(clf, 'never.html')"),
+        ("jinja2", "write_report(clf, 'never.html')"),
+        ("matplotlib", "CellsDisplay.from_estimator(clf)"),
+        ("matplotlib", "PartitionDisplay.from_estimator(clf)"),
+    ],
+)
+def test_a_missing_package_is_named_with_the_way_to_get_it(package, call):
     code = f"""
 import sys
 sys.modules[{package!r}] = None
 from localsvm import LocalSVC, LocalSVMError
-from localsvm.report import write_report
+from localsvm.report import CellsDisplay, PartitionDisplay, write_report
+clf = LocalSVC(grid=1).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
 try:
-    write_report(LocalSVC(grid=1).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1]), "never.html")
+    {call}
 except LocalSVMError as error:
     print(error)
 """

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 FloatArray = NDArray[np.float64]
 
 _Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+_LARGEST_LOG = 50.0  # an outlier of hardly any weight says nothing, but in finite numbers
 
 
 @dataclass(frozen=True)
@@ -118,5 +119,14 @@ class Means:
 
     def mean(self, number: int) -> Estimate:
         """Return one of the means, of a quantity that is never negative."""
-        found = self.estimate(float(self.values[number]), np.eye(len(self.values))[number])
-        return Estimate(found.value, max(0.0, found.low), found.high)
+        return self.positive(float(self.values[number]), np.eye(len(self.values))[number])
+
+    def positive(self, value: float, slopes: FloatArray) -> Estimate:
+        """Return a function of the means that is never negative; the interval is normal in its logarithm.
+
+        Losses have long tails: an interval that reaches as far up as down would miss large means too often.
+        """
+        if value == 0:
+            return Estimate(0.0, 0.0, 0.0)
+        half = min((self.estimate(value, slopes).high - value) / value, _LARGEST_LOG)
+        return Estimate(value, value * math.exp(-half), value * math.exp(half))

@@ -145,8 +145,8 @@ class LevelTally:
         """Return the loss of every level, and of quantiles the share of targets at most the prediction."""
         count = len(self._losses)
         name = "pinball_loss" if self._is_quantile else "expectile_loss"
-        mean = self._means.estimate(float(self._means.values.mean()), np.full(count, 1 / count))
-        found = [Measure(name, mean.value, max(0.0, mean.low), mean.high, "all levels")] if count > 1 else []
+        mean = self._means.positive(float(self._means.values.mean()), np.full(count, 1 / count))
+        found = [Measure(name, mean.value, mean.low, mean.high, "all levels")] if count > 1 else []
         for j in range(count):
             loss = self._means.mean(j)
             found.append(Measure(name, loss.value, loss.low, loss.high, self._of(j)))

@@ -19,6 +19,7 @@ from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.chunks import ChunkPartition
 from localsvm.report.style import percent
+from localsvm.report.support import sample_support
 
 _TINY_CELL = 40  # rows: fewer make cross-validation a lottery
 _FEW_CELLS = 0.02  # share of the rows below which odd cells are not worth a word
@@ -26,6 +27,7 @@ _RARE_CLASS = 0.1  # share of the cells that know a class
 _MANY_SUPPORT = 0.9  # share of the rows
 _LARGE_CALIBRATION_ERROR = 0.05
 _MOST_CLASSES = 5  # named in a sentence
+_SAMPLE = 500  # support vectors that tell the scaling
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,12 @@ def _tiny_cells(estimator: Any) -> Iterator[Advice]:
 
 
 def _empty_cells(estimator: Any) -> Iterator[Advice]:
-    empty = sum(cell.n_samples == 0 for cell in estimator.model_.cells)
+    cells = estimator.model_.cells
+    empty = sum(cell.n_samples == 0 for cell in cells)
     if empty:
         yield Advice(
             "Cells without rows",
-            f"{empty:,} cells of the partition had no training rows. They predict what is best for all rows.",
+            f"{empty:,} of {len(cells):,} cells had no training rows: they predict what is best for all rows.",
         )
 
 
@@ -153,9 +156,8 @@ def scaling_name(estimator: Any) -> str:
     if isinstance(model.scaling, QuantileScaling):
         return "Quantile"
     # Min-max leaves nothing below zero; a standard scaling puts about half of the values there.
-    parts = [part.support_vectors for cell in model.cells for part in cell.functions.sums]
-    lowest = min((float(part.min()) for part in [model.partition.centers, *parts] if part.size), default=0.0)
-    return "Standard" if lowest < -1e-6 else "Min-max"
+    seen = np.concatenate([model.partition.centers, sample_support(model, _SAMPLE)])
+    return "Standard" if seen.min(initial=0.0) < -1e-6 else "Min-max"
 
 
 def _worse_than_promised(estimator: Any, evaluation: Evaluation) -> Iterator[Advice]:

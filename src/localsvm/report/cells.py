@@ -6,7 +6,7 @@ Enters: a fitted estimator. Leaves: `CellsDisplay`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.trained import TrainedCell
-from localsvm.report.style import ACCENT, INK, Display, require
+from localsvm.report.style import ACCENT, INK, require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def _middle(values: FloatArray) -> float:
 
 
 @dataclass(eq=False)
-class CellsDisplay(Display):
+class CellsDisplay:
     """Histograms over the cells of a model.
 
     Parameters
@@ -81,6 +81,8 @@ class CellsDisplay(Display):
     """
 
     quantities: dict[str, FloatArray]
+    ax_: NDArray[Any] = field(init=False, repr=False)
+    figure_: Any = field(init=False, repr=False)
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: NDArray[Any] | None = None, **kwargs: Any) -> Self:

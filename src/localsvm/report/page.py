@@ -10,7 +10,7 @@ import base64
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import resources
 from importlib.metadata import version
@@ -24,7 +24,7 @@ from localsvm.evaluation.result import Evaluation
 from localsvm.report import tables
 from localsvm.report.advice import advise
 from localsvm.report.cells import QUANTITIES, CellsDisplay, cell_quantities
-from localsvm.report.partition import MOST_DISCS, PartitionDisplay
+from localsvm.report.partition import PartitionDisplay, cell_colours
 from localsvm.report.predictions import PredictionDisplay
 from localsvm.report.reliability import ReliabilityDisplay
 from localsvm.report.style import require, theme
@@ -34,8 +34,17 @@ from localsvm.report.svg import draw_svg
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LARGE, _SMALL = (4.7, 3.7), (3.0, 1.9)
+_LARGE, _SMALL = (4.3, 3.4), (3.0, 1.9)  # inches
 _MOST_TARGETS = 4  # whose predictions are drawn
+
+_CELLS_DRAWN = {
+    "areas": ("An area is a cell", " Dots are support vectors."),
+    "hexagons": ("A hexagon stands for the cells there", " Axes have their share of the spread."),
+    "discs": (
+        "A disc is a cell, its area the number of training rows",
+        " Dots are support vectors; axes have their share of the spread.",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -144,30 +153,19 @@ def _plot(
 
 def _partition_plots(estimator: Any, evaluation: Evaluation | None) -> Iterator[Plot]:
     """Draw the partition twice: by what cells err, and by their classes, or their widths where there are none."""
-    tested = evaluation is not None and evaluation.cells is not None
-    what, dots = _cells_drawn(estimator)
-
-    def draw(color: str, ax: Axes) -> object:
-        return PartitionDisplay.from_estimator(estimator, color=color, evaluation=evaluation, ax=ax)
-
-    where = "on test rows" if tested else "in cross-validation"
+    cells = evaluation.cells if evaluation is not None else None
+    display = PartitionDisplay.gather(estimator, color="cv_risk" if cells is None else "loss", evaluation=evaluation)
+    what, dots = _CELLS_DRAWN[display.shape]
+    where = "in cross-validation" if cells is None else "on test rows"
     caption = f"{what}: the more it errs {where}, the stronger the colour.{dots}"
-    yield _plot(partial(draw, "loss" if tested else "cv_risk"), "partition", f"Where it errs {where}", caption)
-    if evaluation is not None and evaluation.cells is not None and evaluation.cells.classes is not None:
-        yield _plot(partial(draw, "classes"), "classes", "Classes of the test rows", f"{what}.{dots}")
+    yield _plot(display.plot, "partition", f"Where it errs {where}", caption)
+    if cells is not None and cells.classes is not None:
+        coloured = replace(display, colours=cell_colours(estimator, "classes", evaluation))
+        yield _plot(coloured.plot, "classes", "Classes of the test rows", f"{what}.{dots}")
     else:
+        coloured = replace(display, colours=cell_colours(estimator, "width", None))
         caption = f"{what}: the wider its kernel, the stronger the colour; none where no kernel was needed.{dots}"
-        yield _plot(partial(draw, "width"), "widths", "Kernel widths", caption)
-
-
-def _cells_drawn(estimator: Any) -> tuple[str, str]:
-    """Say what stands for a cell, and what dots are."""
-    if estimator.n_cells_ > MOST_DISCS:
-        return "A hexagon stands for the cells there", ""
-    dots = " Dots are support vectors."
-    if estimator.model_.n_features == 2:
-        return "An area is a cell", dots
-    return "A disc is a cell, its area the number of training rows", dots
+        yield _plot(coloured.plot, "widths", "Kernel widths", caption)
 
 
 def _surface_plot(estimator: Any) -> Plot:

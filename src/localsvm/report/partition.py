@@ -19,8 +19,9 @@ from localsvm.evaluation.result import Evaluation
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.report.cells import cell_quantities
+from localsvm.report.display import Display
 from localsvm.report.plane import Plane, cell_polygons, plane_of
-from localsvm.report.style import CLASSES, INK, OTHER, SIDES, Display, colour_scale, short, steps
+from localsvm.report.style import CLASSES, INK, OTHER, SIDES, colour_scale, short, steps
 from localsvm.report.support import sample_support
 
 if TYPE_CHECKING:
@@ -28,12 +29,10 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-MOST_DISCS = 1200
-"""More cells are drawn as hexagons, of several cells each."""
-
 _MOST_POINTS = 800  # drawn behind the cells
 _MOST_POLYGONS = 600
 _HEXAGONS = 34  # in a row
+_MOST_DISCS = 1200  # more cells are drawn as hexagons, of several cells each
 _DISC_SIZES = 8
 _MARGIN = 0.04
 
@@ -132,6 +131,13 @@ class PartitionDisplay(Display):
         PartitionDisplay
             What was drawn.
         """
+        return cls.gather(estimator, X, color=color, evaluation=evaluation).plot(ax, **kwargs)
+
+    @classmethod
+    def gather(
+        cls, estimator: Any, X: Any = None, *, color: str = "cv_risk", evaluation: Evaluation | None = None
+    ) -> Self:
+        """Return what `from_estimator` draws, without drawing it."""
         check_is_fitted(estimator)
         model = estimator.model_
         columns = model_columns(feature_names(estimator), estimator.columns_)[0]
@@ -146,7 +152,7 @@ class PartitionDisplay(Display):
             plane=plane,
         )
         display.polygons = display._find_polygons(model.partition)
-        return display.plot(ax, **kwargs)
+        return display
 
     def _find_polygons(self, partition: Any) -> list[FloatArray] | None:
         cells = partition.cells if isinstance(partition, OverlapPartition) else partition
@@ -158,34 +164,23 @@ class PartitionDisplay(Display):
         margin = np.maximum(_MARGIN * (high - low), 1e-6)
         return cell_polygons(cells, low - margin, high + margin)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the collection of cells.
-
-        Returns
-        -------
-        PartitionDisplay
-            This display.
-        """
-        ax = self._begin(ax)
+    @property
+    def shape(self) -> str:
+        """What stands for a cell: "areas", "hexagons", of several cells each, or "discs"."""
         if self.polygons is not None:
-            drawn = self._draw_polygons(ax, **kwargs)
-        elif len(self.centers) > MOST_DISCS and np.isfinite(self.colours.values).any():
-            drawn = self._draw_hexagons(ax, **kwargs)
-        else:
-            drawn = self._draw_discs(ax, **kwargs)
+            return "areas"
+        many = len(self.centers) > _MOST_DISCS and np.isfinite(self.colours.values).any()
+        return "hexagons" if many else "discs"
+
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        """Draw on axes."""
+        draw = {"areas": self._draw_areas, "hexagons": self._draw_hexagons, "discs": self._draw_discs}[self.shape]
+        drawn = draw(ax, **kwargs)
         ax.set_xlabel(self.plane.labels[0], parse_math=False)
         ax.set_ylabel(self.plane.labels[1], parse_math=False)
         ax.set_xticks([])
         ax.set_yticks([])
         self._explain(ax, drawn)
-        return self
 
     def _maps(self, values: FloatArray) -> dict[str, Any]:
         """Return colour map and norm for what is drawn."""
@@ -200,7 +195,7 @@ class PartitionDisplay(Display):
             cmap, norm = ListedColormap(colours), BoundaryNorm(np.arange(len(colours) + 1) - 0.5, len(colours))
         return {"cmap": cmap.with_extremes(bad=INK["line"]), "norm": norm}
 
-    def _draw_polygons(self, ax: Axes, **kwargs: Any) -> Any:
+    def _draw_areas(self, ax: Axes, **kwargs: Any) -> Any:
         from matplotlib.collections import PolyCollection
 
         assert self.polygons is not None

@@ -46,16 +46,15 @@ def plane_of(points: NDArray[np.floating], names: list[str]) -> Plane:
     """
     n_features = points.shape[1]
     if n_features <= 2:
-        labels = [f"{name}, scaled" for name in names] + [""]
-        return Plane(np.zeros(n_features), np.eye(2, n_features), (labels[0], labels[1]))
+        named = [f"{name}, scaled" for name in names] + [""]
+        return Plane(np.zeros(n_features), np.eye(2, n_features), (named[0], named[1]))
     wide = np.asarray(points, dtype=np.float64)
     if len(wide) < 3 or not np.ptp(wide, axis=0).any():
         return Plane(wide[0] if len(wide) else np.zeros(n_features), np.eye(2, n_features), ("", ""))
     found = PCA(n_components=2, random_state=0).fit(wide)
-    shares = [f"{percent(share)} of the spread" for share in found.explained_variance_ratio_]
-    return Plane(
-        found.mean_, found.components_, (f"first principal axis, {shares[0]}", f"second principal axis, {shares[1]}")
-    )
+    first, second = (percent(share) for share in found.explained_variance_ratio_)  # of the spread
+    labels = (f"first principal axis, {first}", f"second principal axis, {second}")
+    return Plane(found.mean_, found.components_, labels)
 
 
 def cell_polygons(partition: VoronoiPartition, low: FloatArray, high: FloatArray) -> list[FloatArray]:
@@ -81,12 +80,15 @@ def cell_polygons(partition: VoronoiPartition, low: FloatArray, high: FloatArray
 
 def _nearest_part(polygon: FloatArray, centre: FloatArray, centers: FloatArray) -> FloatArray:
     """Return the part of a convex polygon that is nearer to one centre than to the others."""
-    others = centers[(centers != centre).any(axis=1)]
-    # Nearest first: far centres then cut nothing, which is seen at once.
-    for other in others[np.argsort(np.square(others - centre).sum(axis=1), kind="stable")]:
-        normal = other - centre
-        beyond = polygon @ normal - (other + centre) @ normal / 2
-        if len(polygon) and beyond.max() > 0:
+    distance = np.sqrt(np.square(centers - centre).sum(axis=1))
+    for number in np.argsort(distance, kind="stable"):
+        # Nearest first: centres that are twice as far as the farthest corner cut nothing.
+        reach = np.sqrt(np.square(polygon - centre).sum(axis=1).max(initial=0.0))
+        if distance[number] > 2 * reach:
+            break
+        normal = centers[number] - centre
+        beyond = polygon @ normal - (centers[number] + centre) @ normal / 2
+        if beyond.max(initial=0.0) > 0:
             polygon = _cut(polygon, beyond)
     return polygon
 

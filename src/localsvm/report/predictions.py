@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from localsvm.errors import InvalidParameter
-from localsvm.evaluation.evaluator import Evaluator
 from localsvm.evaluation.result import Evaluation, Pairs
-from localsvm.report.style import INK, RAMP, Display
+from localsvm.report.display import EvaluationDisplay
+from localsvm.report.style import INK, RAMP
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)
-class PredictionDisplay(Display):
+class PredictionDisplay(EvaluationDisplay):
     """Predicted against true values: tiles are darker where there are more rows. On the diagonal they agree.
 
     Parameters
@@ -50,46 +49,6 @@ class PredictionDisplay(Display):
     pairs: Pairs
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        target: int = 0,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Evaluate a fitted estimator and draw its predictions.
-
-        Parameters
-        ----------
-        estimator : LocalSVR
-            Fitted.
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Samples that it has not seen.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            What is true of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples.
-        target : int, default=0
-            Which of several targets.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the tiles.
-
-        Returns
-        -------
-        PredictionDisplay
-            What was drawn.
-        """
-        evaluator = Evaluator(estimator)
-        evaluator.add(X, y, sample_weight)
-        return cls.from_evaluation(evaluator.result(), target=target, ax=ax, **kwargs)
-
-    @classmethod
     def from_evaluation(cls, evaluation: Evaluation, *, target: int = 0, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the predictions that an evaluation counted.
 
@@ -115,25 +74,11 @@ class PredictionDisplay(Display):
             )
         return cls(evaluation.pairs[target]).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the tiles.
-
-        Returns
-        -------
-        PredictionDisplay
-            This display.
-        """
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        """Draw on axes."""
         from matplotlib.collections import PolyCollection
         from matplotlib.colors import ListedColormap
 
-        ax = self._begin(ax)
         low, high = self.pairs.low, self.pairs.high
         counts = np.array(self.pairs.counts)
         true, predicted = np.nonzero(counts)
@@ -149,4 +94,3 @@ class PredictionDisplay(Display):
         ax.set(xlim=(low, high), ylim=(low, high), xlabel="true value", ylabel="prediction", aspect="equal")
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(length=0)
-        return self

@@ -9,19 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from localsvm.errors import InvalidParameter
-from localsvm.evaluation.evaluator import Evaluator
 from localsvm.evaluation.result import Evaluation, ReliabilityBin
-from localsvm.report.style import ACCENT, INK, Display, short
+from localsvm.report.display import EvaluationDisplay
+from localsvm.report.style import ACCENT, INK, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)
-class ReliabilityDisplay(Display):
+class ReliabilityDisplay(EvaluationDisplay):
     """Predicted probabilities against the shares that were seen, with 95 % intervals; quantile levels likewise.
 
     On the diagonal predictions are what they say. The strip below shows how many rows have which probability; all rows
@@ -56,43 +55,6 @@ class ReliabilityDisplay(Display):
     labels: tuple[str, str]
 
     @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        *,
-        ax: Axes | None = None,
-        **kwargs: Any,
-    ) -> Self:
-        """Evaluate a fitted estimator and draw its reliability.
-
-        Parameters
-        ----------
-        estimator : LocalSVC or LocalQuantileRegressor
-            Fitted.
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Samples that it has not seen.
-        y : array-like of shape (n_samples,)
-            What is true of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples.
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the line.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            What was drawn.
-        """
-        evaluator = Evaluator(estimator)
-        evaluator.add(X, y, sample_weight)
-        return cls.from_evaluation(evaluator.result(), ax=ax, **kwargs)
-
-    @classmethod
     def from_evaluation(cls, evaluation: Evaluation, *, ax: Axes | None = None, **kwargs: Any) -> Self:
         """Draw the reliability that an evaluation found.
 
@@ -116,22 +78,8 @@ class ReliabilityDisplay(Display):
             )
         return cls(evaluation.reliability, _labels(evaluation)).plot(ax, **kwargs)
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the line.
-
-        Returns
-        -------
-        ReliabilityDisplay
-            This display.
-        """
-        ax = self._begin(ax)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        """Draw on axes."""
         x = np.array([bin.predicted for bin in self.bins])
         seen = np.array([bin.observed for bin in self.bins])
         ax.plot([0, 1], [0, 1], color=INK["muted"], linewidth=1, linestyle=(0, (4, 3)))
@@ -153,7 +101,6 @@ class ReliabilityDisplay(Display):
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(length=0)
-        return self
 
     def _draw_shares(self, ax: Axes, x: Any) -> None:
         """Draw a strip of bars below zero: how many rows a bin has."""

@@ -1,7 +1,6 @@
-"""Colours of all plots, and the axes that they are drawn on.
+"""Colours and words of all plots.
 
-Enters: nothing. Leaves: colours by name, each once, so that a page can replace them by those of its theme; axes of the
-user's own or new ones.
+Enters: nothing. Leaves: colours by name, each once, so that a page can replace them by those of its theme.
 """
 
 from __future__ import annotations
@@ -43,23 +42,6 @@ def theme() -> dict[str, str]:
     numbered = {"ramp": RAMP, "sides": SIDES, "class": CLASSES}
     steps = {f"{name}-{step}": colour for name, colours in numbered.items() for step, colour in enumerate(colours)}
     return INK | ACCENT | steps | {"other": OTHER}
-
-
-class Display:
-    """What all displays have: the axes and the figure that they are drawn on."""
-
-    ax_: Any
-    figure_: Any
-
-    def _begin(self, ax: Axes | None) -> Axes:
-        """Remember and return the axes to draw on: those given, or new ones."""
-        if ax is None:
-            require("matplotlib")
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        return ax
 
 
 def require(package: str) -> None:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.trained import TrainedCell
-from localsvm.report.style import ACCENT, INK, Display, colour_scale, steps
+from localsvm.report.display import Display
+from localsvm.report.style import ACCENT, INK, colour_scale, steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,26 +105,12 @@ class ValidationSurfaceDisplay(Display):
             lams=np.median([cell.lams for cell in searched], axis=0),
         )
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
-        **kwargs : dict
-            Passed on to the tiles.
-
-        Returns
-        -------
-        ValidationSurfaceDisplay
-            This display.
-        """
-        ax = self._begin(ax)
+    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+        """Draw on axes."""
         if self.risk.size == 0:
             ax.set(xticks=[], yticks=[])
             ax.text(0.5, 0.5, "no cell had to choose", ha="center", color=INK["muted"], transform=ax.transAxes)
-            return self
+            return
         cmap, norm = steps(self.risk)
         tiled = {"cmap": cmap.with_extremes(bad=INK["surface"]), "norm": norm}
         options: dict[str, Any] = tiled | {"edgecolors": INK["surface"], "linewidth": 1.2} | kwargs
@@ -136,7 +123,6 @@ class ValidationSurfaceDisplay(Display):
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)
         colour_scale(ax, tiles, "mean validation risk")
-        return self
 
     def _draw_choices(self, ax: Axes) -> None:
         width, lam = np.nonzero(self.chosen[::-1, ::-1])

@@ -195,7 +195,8 @@ def settings(estimator: Any) -> list[tuple[str, str, bool]]:
 
 def timings(estimator: Any) -> list[Bar]:
     """Return the seconds of each phase, as bars."""
-    seconds = {phase: estimator.timings_[phase] for phase in _PHASES if phase in estimator.timings_}
+    phases = [phase for phase in _PHASES if phase != "calibration" or _is_share(estimator.model_)]
+    seconds = {phase: estimator.timings_[phase] for phase in phases}
     longest = max(seconds.values(), default=0.0) or 1.0
     return [
         Bar(_PHASES[phase] + (" *" if phase in _IN_THREADS else ""), _seconds(value), value / longest)

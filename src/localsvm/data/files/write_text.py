@@ -24,7 +24,6 @@ from localsvm.data.files.schema import Schema
 from localsvm.data.files.write_types import cast_columns, simple_type
 from localsvm.errors import InvalidData
 
-
 _INDEX = re.compile("0|[1-9][0-9]{0,5}")
 
 

@@ -21,9 +21,9 @@ from localsvm.checkpoint import manifest
 from localsvm.checkpoint.kept_cells import KeptCells, Marks, cell_keys, marks_sum, row_marks
 from localsvm.checkpoint.manifest import Manifest, Plain, as_read, read_manifest, write_manifest
 from localsvm.data.scaling import Scaling
+from localsvm.durable import SUFFIX, cannot_write, sync_directory
 from localsvm.errors import InvalidParameter
 from localsvm.partition.base import Members
-from localsvm.records.durable import SUFFIX, cannot_write, sync_directory
 from localsvm.reduction import Reduction
 
 _LOCK = "lock"

@@ -18,11 +18,12 @@ from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import BLOCK_ROWS, row_blocks
+from localsvm.durable import replacing
 from localsvm.errors import InvalidFile
 from localsvm.model.cell_record import cell_values, out_of_fold_values, read_cell, read_out_of_fold
 from localsvm.model.parts import scaling_values
 from localsvm.partition.base import Members
-from localsvm.records import Fields, pack, replacing, unpack
+from localsvm.records import Fields, pack, unpack
 from localsvm.reduction import Reduction
 
 Marks = NDArray[np.uint64]

@@ -14,8 +14,9 @@ from zlib import crc32
 
 import numpy as np
 
+from localsvm.durable import replacing
 from localsvm.errors import InvalidFile
-from localsvm.records import Fields, replacing
+from localsvm.records import Fields
 
 NAME = "manifest.json"
 _FORMAT_VERSION = 1

@@ -97,7 +97,7 @@ class ArrangedRows:
         return np.empty(count, dtype=np.uint32 if count < 1 << 32 else np.uint64)
 
     def _deal(self, goes_to: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-        """Rewrite the file bucket by bucket, in each the rows in the order in which they came; say where they go now."""
+        """Rewrite the file bucket by bucket, in each the rows in the order in which they came; tell where they go."""
         dealt, dealt_to = RowFile((len(self), self.n_features), np.float32, self._directory), np.empty_like(goes_to)
         cursor = np.arange(0, len(goes_to), self._at_once)  # where the next row of each bucket is put
         for block in row_blocks(0, len(goes_to), self._at_once):

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.trained import PHASES, TrainedCell
+from localsvm.durable import replacing
 from localsvm.errors import InvalidFile
 from localsvm.model.cell_record import cell_values
 from localsvm.model.local_model import LocalModel
@@ -39,7 +40,7 @@ from localsvm.model.parts import (
 from localsvm.model.stored_cells import StoredCells
 from localsvm.model.table import CellTable
 from localsvm.partition.base import AveragingPartition
-from localsvm.records import ALIGNMENT, Fields, pack, replacing, unpack
+from localsvm.records import ALIGNMENT, Fields, pack, unpack
 from localsvm.reduction import Binary
 from localsvm.version import __version__
 

@@ -6,7 +6,6 @@ Enters: a path, a schema, and batches. Leaves: a file of the format that its nam
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -21,6 +20,7 @@ from localsvm.data.files.schema import Schema
 from localsvm.data.files.write_arrow import write_arrow, write_parquet
 from localsvm.data.files.write_npz import write_npz
 from localsvm.data.files.write_text import write_csv, write_libsvm
+from localsvm.durable import replacing_path
 from localsvm.errors import InvalidData, InvalidParameter
 
 
@@ -78,29 +78,22 @@ def open_writer(path: Any, schema: Schema, options: FileOptions | None = None) -
         sys.stdout.buffer.flush()
         return
     path = Path(os.fspath(path))
-    with _replacing(path) as unfinished, _open(path, unfinished, schema, options) as writer:
+    with _unfinished(path) as unfinished, _open(path, unfinished, schema, options) as writer:
         yield writer
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
+def _unfinished(path: Path) -> Iterator[Path]:
     """Give a path to write to, which becomes the other if nothing goes wrong."""
     if not path.parent.is_dir():
         raise InvalidParameter(f"{path} cannot be written: there is no directory {str(path.parent)!r}. Make it first.")
-    path = Path(os.path.realpath(path))
     if path.is_dir():
         raise InvalidParameter(f"{path} cannot be written: it is a directory. Give the name of a file.")
     if path.exists() and not path.is_file():  # a device or a pipe, which is not to be replaced
         yield path
         return
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
+    with replacing_path(path) as unfinished:
         yield unfinished
-        with unfinished.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

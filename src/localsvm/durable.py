@@ -43,7 +43,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> from localsvm.records import replacing
+    >>> from localsvm.durable import replacing
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = pathlib.Path(folder) / "greeting.txt"
     ...     with replacing(path) as file:
@@ -51,15 +51,21 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ...     path.read_bytes()
     b'hello'
     """
+    with replacing_path(path) as part, open(part, "xb") as file:
+        yield file
+
+
+@contextmanager
+def replacing_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give another path to write to, for writers that open files themselves; see `replacing`."""
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         raise CannotWrite(f"cannot write {str(path)!r}: it is there and is not a file. Give the path of a file.")
     part = target.with_name(f"{target.name}.{secrets.token_hex(4)}{SUFFIX}")
     try:
-        with open(part, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
+        yield part
+        with open(part, "rb") as written:
+            os.fsync(written.fileno())
         os.replace(part, target)
         sync_directory(target.parent)
     except OSError as error:

@@ -10,7 +10,7 @@ import threading
 import pytest
 
 from localsvm import CannotWrite
-from localsvm.records import replacing
+from localsvm.durable import replacing
 
 
 def write(path, content):
@@ -92,7 +92,7 @@ def test_a_reader_never_sees_a_part(tmp_path):
 LIMITED = """
 import resource, sys
 from localsvm import CannotWrite
-from localsvm.records import replacing
+from localsvm.durable import replacing
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
 try:
@@ -106,7 +106,7 @@ except CannotWrite as error:
 UNPRIVILEGED = """
 import os, sys
 from localsvm import CannotWrite
-from localsvm.records import replacing
+from localsvm.durable import replacing
 
 if os.getuid() == 0:  # root may write everywhere
     os.setuid(65534)

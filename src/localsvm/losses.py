@@ -139,7 +139,7 @@ class _OfRealTargets(ABC):
 
     tolerance: float = field(default=TOLERANCE, kw_only=True)
     # More than the sign of a function counts: the smallest and the largest widths do not serve it, small lams do.
-    width_factors: Factors = field(default=(2.0, 0.25), kw_only=True)
+    width_factors: Factors = field(default=(2.0, 0.5), kw_only=True)
     lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
 
     def allowed_gap(self, risk: float) -> float:

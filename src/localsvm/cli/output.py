@@ -62,7 +62,7 @@ def duration(seconds: float) -> str:
     --------
     >>> from localsvm.cli.output import duration
     >>> duration(0.25), duration(75), duration(7300)
-    ('0.25 s', '1 min 15 s', '2 h 2 min')
+    ('0.25 s', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 60:
         return f"{seconds:.3g} s"

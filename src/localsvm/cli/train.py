@@ -113,7 +113,7 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         task = _task(options, loaded)
         estimator = _estimator(task, options)
         forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
-    out.result(_forecast(forecast, task, read))
+    out.result(_forecast(forecast, task, read), title="What training will take")
 
 
 def _check_output(options: TrainOptions) -> None:

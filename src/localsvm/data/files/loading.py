@@ -163,14 +163,16 @@ class _Target:
         self._parts: list[NDArray[Any]] = []
 
     def add(self, column: Any, begin: int) -> None:
-        values = column.to_numpy(zero_copy_only=False) if self._codes is None else self._codes.encode(column)
-        missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         if missing.any():
             row = begin + int(missing.argmax())
             raise InvalidData(
                 f"the target {self._name!r} of {self._file} is missing at row {row}. Drop the rows without one."
             )
-        self._parts.append(values if self._codes is None else values.astype(np.int32))
+        if self._codes is None:
+            self._parts.append(column.to_numpy(zero_copy_only=False))
+        else:
+            self._parts.append(self._codes.encode(column).astype(np.int32))
 
     def finish(self) -> NDArray[Any] | Labels:
         values = np.concatenate(self._parts)

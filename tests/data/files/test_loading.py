@@ -1,0 +1,86 @@
+"""From a file to rows for a fit: in memory or on disk, with the same values."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from localsvm import InvalidData
+from localsvm.data.disk import RowFile
+from localsvm.data.files import open_file
+from localsvm.data.files.loading import Roles, Room, load
+from localsvm.data.labels import Labels
+
+MANY = 10**9
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    n = 500
+    colour = rng.choice(["red", "green", "blue", None], n)
+    return pa.table(
+        {
+            "size": rng.normal(size=n),
+            "colour": pa.array(colour.tolist(), pa.string()),
+            "count": rng.integers(0, 9, n),
+            "kind": rng.choice(["yes", "no"], n),
+            "w": rng.random(n),
+        }
+    )
+
+
+@pytest.mark.parametrize("n_bytes", [0, 10_000, MANY])
+def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
+    loaded = load(open_file(table), Roles("kind", "w"), Room(n_bytes, str(tmp_path)))
+    assert isinstance(loaded.table.X, RowFile) == (n_bytes < MANY)
+    X = loaded.table.X[:]
+    np.testing.assert_array_equal(X[:, 0], table["size"].to_numpy())
+    np.testing.assert_array_equal(X[:, 2], table["count"].to_numpy())
+    names = loaded.table.names[1]
+    assert names == ("blue", "green", "red")
+    found = [None if np.isnan(code) else names[int(code)] for code in X[:, 1]]
+    assert found == table["colour"].to_pylist()
+    assert loaded.table.labels == ("size", "colour", "count")
+    np.testing.assert_array_equal(loaded.weight, table["w"].to_numpy())
+    assert isinstance(loaded.target, Labels)
+    assert [loaded.target.names[code] for code in loaded.target.codes] == table["kind"].to_pylist()
+
+
+def test_targets_keep_their_type_and_whole_numbers_are_integers(table, tmp_path):
+    room = Room(MANY, str(tmp_path))
+    assert load(open_file(table), Roles("size"), room).target.dtype == np.float64
+    assert load(open_file(table), Roles("count"), room).target.dtype == np.int64
+    whole = pa.table({"x": [1.5, 2.5], "y": [1.0, 2.0]})
+    assert load(open_file(whole), Roles("y"), room).target.tolist() == [1, 2]
+
+
+def test_features_can_be_named_or_left_out(table, tmp_path):
+    room = Room(MANY, str(tmp_path))
+    some = load(open_file(table), Roles("kind", features=("count", "size")), room)
+    assert some.table.labels == ("count", "size")
+    rest = load(open_file(table), Roles("kind", ignored=("w", "colour")), room)
+    assert rest.table.labels == ("size", "count")
+
+
+@pytest.mark.parametrize(
+    ("columns", "roles", "message"),
+    [
+        ({"x": [1.0], "y": [None]}, Roles("y"), "target 'y' of .* is missing at row 0"),
+        ({"x": [1.0, 2.0], "y": ["a", None]}, Roles("y"), "target 'y' of .* is missing at row 1"),
+        ({"y": [1.0]}, Roles("y"), "no columns to learn from besides 'y'"),
+        ({"x": [1.0]}, Roles("y"), "lacks the column 'y'"),
+        ({"x": [1.0], "y": [[1]]}, Roles("y"), "give a column of numbers or of text"),
+        ({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())}, Roles("y"), "has no rows"),
+        ({"x": pa.array([0], pa.date32()), "y": [1.0]}, Roles("y"), "'x' has dates"),
+        ({"x": [1.0], "y": [1.0], "w": ["heavy"]}, Roles("y", "w"), "'w' has text where numbers are needed"),
+    ],
+)
+def test_bad_columns_are_refused_with_a_sentence(tmp_path, columns, roles, message):
+    with pytest.raises(InvalidData, match=message):
+        load(open_file(pa.table(columns)), roles, Room(MANY, str(tmp_path)))
+
+
+def test_the_rows_read_are_told(table, tmp_path):
+    told = []
+    load(open_file(table), Roles("kind"), Room(MANY, str(tmp_path)), lambda *counts: told.append(counts))
+    assert told[-1] == (500, 500)

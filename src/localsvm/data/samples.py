@@ -12,7 +12,6 @@ from importlib import resources
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtr, ndtri
-from scipy.stats import qmc
 from sklearn.utils import check_random_state
 
 N_WILDERNESS_AREAS = 4
@@ -164,6 +163,8 @@ def toy_bayes_error(n_features: int = 4, n_samples: int = 2**18) -> float:
     """
     _require_positive("n_features", n_features)
     _require_positive("n_samples", n_samples)
+    from scipy.stats import qmc  # takes half a second, which no other user of the package needs to wait
+
     sobol = qmc.Sobol(n_features, scramble=False)
     points = sobol.random_base2((n_samples - 1).bit_length())
     uniform = (points + np.random.RandomState(0).random_sample(n_features)) % 1.0

@@ -64,6 +64,7 @@ def predict_batches(
     *,
     keep: Sequence[str] = (),
     probabilities: bool = False,
+    target: str | None = None,
     rows: int = BATCH_ROWS,
 ) -> Iterator[Any]:
     """Predict the rows of a file.
@@ -78,6 +79,8 @@ def predict_batches(
         Columns of the file that are passed through, before the predictions.
     probabilities : bool
         Whether classes have a column each with their probability.
+    target : str, optional
+        The column with the truth, which may be in the file: where columns are found by position, it is none of them.
     rows : int
         Rows that are predicted at a time.
 
@@ -97,7 +100,8 @@ def predict_batches(
     >>> [batch.to_pydict() for batch in predict_batches(clf, file, keep=["size"])]
     [{'size': [0.0, 1.2], 'prediction': ['a', 'b']}]
     """
-    features = Features.find(estimator, file)
+    has_target = target in file.schema and len(file.schema.names) > estimator.n_features_in_
+    features = Features.find(estimator, file, [target] if target is not None and has_target else ())
     file.schema.require(keep, file.name)
     taken = {name for name, _ in _predicted(estimator, None, probabilities)} & set(keep)
     if taken:

@@ -56,6 +56,17 @@ def test_batches_of_any_size_give_the_same_predictions(trained, toy_files, rows)
     assert pa.Table.from_batches(batches).equals(whole)
 
 
+def test_columns_without_names_are_found_by_position_and_the_target_is_none_of_them(shell):
+    rows = [f"{i / 10},{'ab'[i // 20]},{i % 3}\n" for i in range(40)]
+    shell.path("train.csv").write_text("".join(rows))
+    shell.run("train", "train.csv", "-t", "2", "--grid", 2, "--no-header")
+    expected = shell.run("predict", "model.lsvm", "train.csv", "--no-header").stdout
+    shell.path("blind.csv").write_text("".join(row.replace(",a", "").replace(",b", "") for row in rows))
+    assert shell.run("predict", "model.lsvm", "blind.csv", "--no-header").stdout == expected
+    assert len(expected.splitlines()) == 41
+    assert shell.json("evaluate", "model.lsvm", "train.csv", "--no-header")["n_rows"] == 40
+
+
 def test_missing_columns_are_named(shell, trained, toy_files):
     table = pq.read_table(toy_files / "test.parquet").rename_columns(
         ["id", "X0", "x1", "x2", "color", "kind", "amount"]

@@ -32,10 +32,12 @@ def run_predict(
 ) -> None:
     """Predict a file into another one."""
     begin = time.perf_counter()
-    estimator = _Opened.of(model, jobs).estimator
+    opened = _Opened.of(model, jobs)
     source = open_file(data, FileOptions(**file))
     with Work(quiet=out.quiet) as work:
-        batches = predict_batches(estimator, source, keep=keep, probabilities=probabilities)
+        batches = predict_batches(
+            opened.estimator, source, keep=keep, probabilities=probabilities, target=opened.target
+        )
         n_rows = _write(output, batches, source, work)
     if output != "-":
         seconds = time.perf_counter() - begin

@@ -296,9 +296,10 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 #define LOCALSVM_STRING(x) LOCALSVM_STRING_(x)
 
 // In products_level.cpp.
-void add_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
-void add_both_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
-void dots(const float* const* rows, int n_rows, const float* x, int n, float* out);
+void add_down(const Block& block, const BlockVector* vectors, int count);
+void add_across(const Block& block, const BlockVector* vectors, int count);
+void take_lanes(float* lanes, int n, float* y);
+void dots(const Block& block, const float* x, float* out);
 
 // In nearest_level.cpp.
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
@@ -306,9 +307,10 @@ void nearer(const float* XT, int n_features, size_t ld, const float* centre, int
 
 extern const Ops kOps;
 const Ops kOps = {
-    LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
-    update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
-    add_products,                    add_both_products, dots,          evaluate,      nearer,
+    LOCALSVM_STRING(LOCALSVM_LEVEL), W,             squared_distances,     neighbours, kernel_values,
+    dot,                             update_and_scan, gap,                 best_partner, subtract_rows,
+    subtract_rows_exactly,           add_down,      add_across,            take_lanes, dots,
+    evaluate,                        nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -101,6 +101,25 @@ static inline int32_t max_lane(vi v) {
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 
+// The lanes in pairs, their sums in pairs, and so on.
+static inline float pairwise_sum(vf v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps((__m512)v);
+#elif defined(__SSE2__)
+#if defined(__AVX2__)
+  __m128 part = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+#else
+  __m128 part = (__m128)v;
+#endif
+  part = _mm_add_ps(part, _mm_movehl_ps(part, part));
+  return _mm_cvtss_f32(_mm_add_ss(part, _mm_shuffle_ps(part, part, 1)));
+#else
+  for (int half = W / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) v[i] += v[i + half];
+  return v[0];
+#endif
+}
+
 static inline double sum(vf v) {
   double s = 0;
   for (int i = 0; i < W; ++i) s += v[i];

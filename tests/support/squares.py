@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localsvm import _reference as reference
-from localsvm._native import Cell
+from localsvm._native import SquareCell
 
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]
 TOLERANCE = 1e-3
@@ -80,7 +80,7 @@ def solve(
 ):
     targets = np.atleast_2d(targets).astype(np.float32)
     folds = list(range(len(ends))) if folds is None else folds
-    cell = Cell(X, ends, kernel, None, max_bytes)
+    cell = SquareCell(X, ends, kernel, None, max_bytes)
     cell.set_width(width)
     how = (tolerance, max_iterations, token, n_threads)
     if tau is None:

@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell
+from localsvm._native import CancelToken
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
-from localsvm.cell.path import SKIPPED, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths, validate
 from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
@@ -138,42 +138,34 @@ class _CellTraining:
         self.lams = np.stack([candidates(n_train=share * float(weight))[1] for weight in self.total_weight])
 
     def run(self) -> TrainedCell:
-        cell = self._native_cell()
-        solver = self._solver(cell)
+        solver = self._solver()
         if self.rows.n_folds == 1:  # one distinct row: nothing to validate on
             middle = np.zeros(len(self.columns.problems), dtype=np.intp)
             choice = Choice(middle + len(self.widths) // 2, middle + self.lams.shape[1] // 2)
-            return self._finish(self._retrain(cell, solver, choice), choice)
+            return self._finish(self._retrain(solver, choice), choice)
         for w, width in enumerate(self.widths):
-            self._set_width(cell, width)
+            self._set_width(solver, width)
             self._solve_width(solver, w)
             if self.on_share is not None:
                 self.on_share((w + 1) / len(self.widths))
         choice = self._choose()
-        beta = self._retrain(cell, solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
+        beta = self._retrain(solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
         return self._finish(beta, choice)
 
-    def _native_cell(self) -> Cell:
-        rows = self.rows
+    def _solver(self) -> PathSolver:
         begin = time.perf_counter()
-        n_features = rows.X.shape[1]
+        rows, kernel = self.rows, self.settings.kernel
         needed = self.settings.bytes_needed(
-            len(self.task.rows.y), n_features, self.n_threads, n_columns=len(self.columns.row)
+            len(self.task.rows.y), rows.X.shape[1], self.n_threads, n_columns=len(self.columns.row)
         )
-        max_bytes = needed.native(self.max_bytes)
-        cell = Cell(rows.X, list(rows.ends), self.settings.kernel, self.token, max_bytes, self.n_threads)
-        self.seconds["kernel"] += time.perf_counter() - begin
-        return cell
-
-    def _solver(self, cell: Cell) -> PathSolver:
-        begin = time.perf_counter()
-        solver = path_solver(cell, self.columns, self.n_threads, self.token)
+        native = NativeCell(rows, kernel, needed.native(self.max_bytes), self.n_threads, self.token)
+        solver = path_solver(native, self.columns)
         self.seconds["kernel"] += time.perf_counter() - begin
         return solver
 
-    def _set_width(self, cell: Cell, width: float) -> None:
+    def _set_width(self, solver: PathSolver, width: float) -> None:
         begin = time.perf_counter()
-        cell.set_width(width, self.token)
+        solver.set_width(width)
         self.seconds["kernel"] += time.perf_counter() - begin
 
     def _solve_width(self, solver: PathSolver, w: int) -> None:
@@ -290,12 +282,12 @@ class _CellTraining:
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
 
-    def _retrain(self, cell: Cell, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
+    def _retrain(self, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
         """Train once more on all samples, at the chosen points."""
         beta = np.zeros(len(self.columns.row), dtype=np.float32)
         gap, status = -np.inf, 0
         for w in np.unique(choice.width):
-            self._set_width(cell, self.widths[w])
+            self._set_width(solver, self.widths[w])
             here = choice.width == w
             n_lams = np.where(here, choice.lam + 1, 0)
             plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._allowed_gap())

@@ -46,7 +46,14 @@ typedef float half_vf_unaligned __attribute__((vector_size(2 * W), aligned(4), m
 static inline half_vd load_half(const double* p) { return *reinterpret_cast<const half_vd_unaligned*>(p); }
 static inline void store_half(double* p, half_vd v) { *reinterpret_cast<half_vd_unaligned*>(p) = v; }
 static inline half_vd widen_half(const float* p) {
+  // GCC 12 would convert two at a time.
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+  return (half_vd)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
   return __builtin_convertvector(*reinterpret_cast<const half_vf_unaligned*>(p), half_vd);
+#endif
 }
 
 static inline vi lanes() {

@@ -23,7 +23,7 @@ struct ColumnResult {
   float *beta, *values;
   double* gap;
   int8_t* status;
-  int32_t* iterations;
+  int64_t* iterations;
 };
 
 void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& product, const ColumnResult& result) {
@@ -42,7 +42,7 @@ void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& 
                 result.values + q * rows.n + rows.left_out.begin);
     result.gap[q] = certificates[q].gap;
     result.status[q] = static_cast<int8_t>(certificates[q].status);
-    result.iterations[q] = static_cast<int32_t>(certificates[q].steps);
+    result.iterations[q] = certificates[q].steps;
   }
 }
 
@@ -91,7 +91,7 @@ SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fol
                       std::vector<float>(problem.n_targets * n_lambdas * n),
                       std::vector<double>(n_columns * n_lambdas, std::numeric_limits<double>::quiet_NaN()),
                       std::vector<int8_t>(n_columns * n_lambdas, static_cast<int8_t>(Status::cancelled)),
-                      std::vector<int32_t>(n_columns * n_lambdas)};
+                      std::vector<int64_t>(n_columns * n_lambdas)};
   std::vector<TrainingRows> rows;
   for (int fold : problem.folds) {
     const Range left_out = fold < 0 ? Range{} : Range{fold == 0 ? 0 : fold_ends[fold - 1], fold_ends[fold]};

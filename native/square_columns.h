@@ -34,7 +34,7 @@ struct SquareResult {
   std::vector<float> values;  // target, lambda, row
   std::vector<double> gap;
   std::vector<int8_t> status;
-  std::vector<int32_t> iterations;
+  std::vector<int64_t> iterations;
 };
 
 // What the columns of one fold share.

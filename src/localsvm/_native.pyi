@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Squares: TypeAlias = tuple[
-    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int32]
+    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]
 ]
 
 class CancelToken:

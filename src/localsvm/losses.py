@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,11 @@ class Loss(Protocol):
     @property
     def lam_reach(self) -> float:
         """How many times further down than that of the hinge loss the default grid of lams reaches."""
+        ...
+
+    @property
+    def risk_is_value(self) -> bool:
+        """Whether the loss that selects is the training loss."""
         ...
 
     def clip(self, y: FloatArray) -> float:
@@ -104,6 +109,7 @@ class Hinge:
     name: str = "hinge"
     tolerance: float = TOLERANCE
     lam_reach: float = 1.0
+    risk_is_value: ClassVar[bool] = False
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -132,6 +138,7 @@ class _OfRealTargets(ABC):
 
     tolerance: float = field(default=TOLERANCE, kw_only=True)
     lam_reach: float = field(default=1.0, kw_only=True)
+    risk_is_value: ClassVar[bool] = True
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -158,7 +165,7 @@ class Squares(_OfRealTargets):
 
     def allowed_gap(self, risk: float) -> float:
         """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
-        return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
+        return self.tolerance * min(max(10 * risk, 0.1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -183,6 +190,7 @@ class SquaredMargin(Squared):
 
     name: str = "squared margin"
     lam_reach: float = field(default=1.0, kw_only=True)
+    risk_is_value: ClassVar[bool] = False
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong."""

@@ -153,9 +153,16 @@ class Validation:
 
 def validate(columns: Columns, paths: WidthPaths) -> Validation:
     """Judge out-of-fold values, clipped, by risk and by training loss."""
-    f = np.clip(paths.values.astype(np.float64), -columns.clip, columns.clip)
-    risk, loss = np.empty_like(f), np.empty_like(f)
-    for judge, where in columns.losses():
-        risk[:, where] = judge.risk(columns.y[where], f[:, where])
-        loss[:, where] = judge.value(columns.y[where], f[:, where])
-    return Validation(*(np.moveaxis(columns.by_fold(values * columns.weight), 0, 1) for values in (risk, loss)))
+    f = np.clip(paths.values, -columns.clip, columns.clip)
+    risk = _sums(columns, [judge.risk(columns.y[where], f[:, where]) for judge, where in columns.losses()])
+    if all(problem.loss.risk_is_value for problem in columns.problems):
+        return Validation(risk, risk)
+    return Validation(
+        risk, _sums(columns, [judge.value(columns.y[where], f[:, where]) for judge, where in columns.losses()])
+    )
+
+
+def _sums(columns: Columns, judged: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put (lam, column) side by side, and sum to (problem, lam, fold)."""
+    values = judged[0] if len(judged) == 1 else np.concatenate(judged, axis=1)
+    return columns.by_fold(values * columns.weight).swapaxes(0, 1)

@@ -48,6 +48,14 @@ class SquarePaths:
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
         begin = time.perf_counter()
+        if len(self._columns.problems) == 1:  # nothing to put side by side
+            beta, values, *certificates = self._solve_group(self._groups[0], plan)
+            solved = beta[0], values[0], *certificates
+        else:
+            solved = self._side_by_side(plan)
+        return uncancelled(WidthPaths(*solved, time.perf_counter() - begin), self._token)
+
+    def _side_by_side(self, plan: PathPlan) -> tuple[NDArray[Any], ...]:
         n_lams, n_columns = max(plan.n_lams), len(self._columns.row)
         beta = np.zeros((len(plan.folds), n_lams, n_columns), dtype=np.float32)
         values = np.zeros((n_lams, n_columns), dtype=np.float32)
@@ -55,8 +63,7 @@ class SquarePaths:
         gap, steps = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
         status = np.full(shape, SKIPPED, dtype=np.int8)
         for group in self._groups:
-            wanted = max(plan.n_lams[number] for number in group.numbers)
-            solved = self._solve_group(group, plan, plan.lams[group.numbers[0], :wanted].tolist())
+            solved = self._solve_group(group, plan)
             for place, number in enumerate(group.numbers):
                 kept = slice(0, plan.n_lams[number])
                 where = self._columns.of_problem(number)
@@ -64,9 +71,12 @@ class SquarePaths:
                 values[kept, where] = solved[1][place, kept]
                 for out, part in ((gap, solved[2]), (status, solved[3]), (steps, solved[4])):
                     out[number, :, kept] = part[place, :, kept]
-        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
+        return beta, values, gap, status, steps
 
-    def _solve_group(self, group: _Targets, plan: PathPlan, lams: list[float]) -> tuple[NDArray[Any], ...]:
+    def _solve_group(self, group: _Targets, plan: PathPlan) -> tuple[NDArray[Any], ...]:
+        """Solve for as many lams as one of its problems wants."""
+        wanted = max(plan.n_lams[number] for number in group.numbers)
+        lams = plan.lams[group.numbers[0], :wanted].tolist()
         folds, options = list(plan.folds), (plan.tolerance, _MAX_ITERATIONS, self._token, self._n_threads)
         if isinstance(group.loss, Expectile):
             return group.cell.solve_expectile(group.values, group.weight, folds, lams, group.loss.tau, *options)

@@ -105,6 +105,10 @@ class _CellTraining:
         by_fold = self.columns.by_fold(self.columns.weight)
         self.total_weight = by_fold.sum(axis=1)
         self.fold_weight = by_fold[:, : self.n_validated]
+        # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
+        training = self.total_weight[:, None] - self.fold_weight
+        self.training_weight = np.where(training > 0, training, 1.0)
+        self.validated_weight = np.maximum(self.fold_weight.sum(axis=1), np.finfo(np.float64).tiny)
         self._make_grid()
         self.constants = settings.reduction.constants(rows.y, rows.weight)
         for problem in problems:
@@ -112,6 +116,8 @@ class _CellTraining:
         self.bounds = settings.reduction.bounds(rows.y)
         shape = (len(problems), len(self.widths), self.lams.shape[1], self.n_validated)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
+        # Averages over all samples left out, by problem, width and lam.
+        self.mean_risk, self.mean_loss = np.full((2, *shape[:-1]), np.inf)
         self.gap = np.full(shape[1:], np.nan)
         self.status = np.full(shape[1:], SKIPPED, dtype=np.int8)
         self.steps = np.zeros(shape[1:], dtype=np.int64)
@@ -194,21 +200,22 @@ class _CellTraining:
         self._remember_best(w, beta, values)
 
     def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
-        training = self.total_weight[:, None] - self.fold_weight[:, list(folds)]
-        # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
-        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0), self._allowed_gap())
+        return PathPlan(folds, self.lams, n_lams, self.training_weight[:, list(folds)], self._allowed_gap())
 
     def _allowed_gap(self) -> float:
-        return self.settings.reduction.loss.allowed_gap(float(self._combined(self.risk).min()))
+        return self.settings.reduction.loss.allowed_gap(float(self.mean_risk.min()))
 
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
         validation = validate(self.columns, paths)
-        folds = list(folds)
         solved = np.isfinite(paths.gap).swapaxes(1, 2)
-        lams = slice(0, solved.shape[1])
-        for sums, out in ((validation.risk, self.risk), (validation.loss, self.loss)):
-            out[:, w, lams, folds] = np.moveaxis(np.where(solved, sums[..., folds], np.inf), 2, 0)
+        lams, folds = slice(0, solved.shape[1]), list(folds)
+        for sums, by_fold, mean in (
+            (validation.risk, self.risk, self.mean_risk),
+            (validation.loss, self.loss, self.mean_loss),
+        ):
+            by_fold[:, w, lams][..., folds] = np.where(solved, sums[..., folds], np.inf)
+            mean[:, w] = by_fold[:, w].sum(axis=-1) / self.validated_weight[:, None]
         self._certify((w, lams, folds), paths)
         self.seconds["solver"] += paths.seconds
         self.seconds["validation"] += time.perf_counter() - begin
@@ -221,11 +228,6 @@ class _CellTraining:
         self.steps[place] = paths.steps.sum(axis=0)
         self.n_unconverged += count_unconverged(paths.status)
 
-    def _combined(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Average summed risks (problem, ..., fold) over all samples left out."""
-        weight = np.maximum(self.fold_weight.sum(axis=1), np.finfo(np.float64).tiny)
-        return np.asarray(sums.sum(axis=-1) / weight.reshape(-1, *[1] * (sums.ndim - 2)))
-
     def _alive_lams(self, w: int, fold: int) -> NDArray[np.intp]:
         """Racing: how much of each problem's path a fold still has to solve.
 
@@ -237,7 +239,7 @@ class _CellTraining:
             return np.full(n_problems, n_lams)
         seen = np.maximum(self.fold_weight[:, :fold].sum(axis=1), np.finfo(np.float64).tiny)
         risk = self.risk[:, w, :, :fold].sum(axis=-1) / seen[:, None]
-        best = self._combined(self.risk[:, :w]).min(axis=(1, 2))
+        best = self.mean_risk[:, :w].min(axis=(1, 2))
         # A risk has about the spread of a rate, or, with squares and distances, of a mean of its own size.
         spread = np.where(best < 1, best * (1 - best), np.square(best))
         error = np.sqrt(2 * np.maximum(spread, 1e-4) / seen)
@@ -257,7 +259,7 @@ class _CellTraining:
 
     def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
         """Give each problem its best lam at this width, and see how all of them together judge samples left out."""
-        risk, loss = self._combined(self.risk[:, w]), self._combined(self.loss[:, w])
+        risk, loss = self.mean_risk[:, w], self.mean_loss[:, w]
         self.joint_lam[w] = lam = select_lams(risk, loss)
         of_problem = np.arange(len(lam))
         self.joint_ties[w] = self.total_weight @ risk[of_problem, lam]
@@ -271,7 +273,7 @@ class _CellTraining:
         if self.settings.reduction.one_width:
             w = select_width(self.joint_risk, self.joint_ties)
             return Choice(np.full(len(self.joint_lam[w]), w), self.joint_lam[w])
-        return select(self._combined(self.risk), self._combined(self.loss))
+        return select(self.mean_risk, self.mean_loss)
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
         begin = time.perf_counter()
@@ -336,7 +338,7 @@ class _CellTraining:
         out_of_fold = self._out_of_fold(FoldMachines(self.best_beta, self.best_values, width))
         risk, error = self._judge(out_of_fold)
         units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
-        risks = np.tensordot(units / self.total_weight.sum(), self._combined(self.risk), 1)
+        risks = np.tensordot(units / self.total_weight.sum(), self.mean_risk, 1)
         return TrainedCell(
             number=self.task.number,
             functions=functions,

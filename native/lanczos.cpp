@@ -15,7 +15,7 @@ constexpr int kChunk = 8;             // vectors of the basis that stay in the c
 }  // namespace
 
 Lanczos::Lanczos(const float* b, const float* s, size_t ld, int dimension)
-    : s_(s), ld_(ld), dimension_(dimension), x_(ld), next_(ld) {
+    : s_(s), ld_(ld), dimension_(dimension), x_(ld), next_(ld), lanes_(kChunk * ops().n_lanes) {
   std::copy_n(b, ld, next_.data());
   T_.beta.push_back(std::sqrt(ops().dot(b, b, {0, static_cast<int>(ld)})));
   if (T_.beta[0] > kSmallest)
@@ -61,14 +61,16 @@ void Lanczos::step(const float* y) {
 
 // Takes from the next vector what it has of all before; returns how much it had of the last.
 float Lanczos::orthogonalise() {
-  float part[kChunk] = {};
+  float part[kChunk];
   const int n_vectors = T_.size() + 1;
   for (int first = 0; first < n_vectors; first += kChunk) {
     const Block vectors = chunk(first / kChunk, n_vectors);
-    ops().dots(vectors, next_.data(), part);
+    const BlockVector across{next_.data(), lanes_.data()}, down{part, next_.data()};
+    std::fill_n(part, kChunk, 0.0f);
+    ops().add_across(vectors, &across, 1);
+    ops().take_lanes(lanes_.data(), vectors.n_rows, part);
     for (float& p : part) p = -p;
-    const BlockVector taken{part, next_.data()};
-    ops().add_down(vectors, &taken, 1);
+    ops().add_down(vectors, &down, 1);
   }
   return -part[(n_vectors - 1) % kChunk];
 }

@@ -40,7 +40,7 @@ class Lanczos {
   double largest_ = 0;
   Tridiagonal T_;
   std::vector<Aligned<float>> basis_;  // in chunks, each a block of vectors
-  Aligned<float> x_, next_;
+  Aligned<float> x_, next_, lanes_;
 };
 
 }  // namespace localsvm

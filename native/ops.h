@@ -97,10 +97,8 @@ struct Ops {
   void (*add_down)(const Block& block, const BlockVector* vectors, int count);
   // y[i*n_lanes + lane] += the lane's part of sum_j block_ij x[j].
   void (*add_across)(const Block& block, const BlockVector* vectors, int count);
-  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are zero then.
+  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are zero then; n is rounded up to a multiple of four.
   void (*take_lanes)(float* lanes, int n, float* y);
-  // out[i] = sum_j block_ij x[j], in single precision.
-  void (*dots)(const Block& block, const float* x, float* out);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,

@@ -301,7 +301,6 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void take_lanes(float* lanes, int n, float* y);
-void dots(const Block& block, const float* x, float* out);
 
 // In nearest_level.cpp.
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
@@ -323,7 +322,6 @@ const Ops kOps = {
     add_down,
     add_across,
     take_lanes,
-    dots,
     evaluate,
     nearer,
 };

@@ -97,6 +97,8 @@ struct Across {
     constexpr int R = C == 1 ? 8 : C == 2 ? 6 : C == 3 ? 4 : C == 4 ? 3 : 2;
     int first = 0;
     for (; first + R <= block.n_rows; first += R) across<C, R>(block, first, vectors);
+    if (R > 4)
+      for (; first + 3 <= block.n_rows; first += 3) across<C, 3>(block, first, vectors);
     for (; first < block.n_rows; ++first) across<C, 1>(block, first, vectors);
   }
 };
@@ -117,42 +119,20 @@ inline void in_groups(const Block& block, const BlockVector* vectors, int count)
   }
 }
 
-template <int R>
-__attribute__((always_inline)) inline void dots_of(const Block& block, int first, const float* x, float* out) {
-  vf sum[R];
-  LOCALSVM_UNROLL for (int r = 0; r < R; ++r) sum[r] = splat(0.0f);
-  const float* rows = block.values + first * block.stride;
-  for (int j = 0; j < block.n_columns; j += W) {
-    const vf xj = load(x + j);
-    LOCALSVM_UNROLL for (int r = 0; r < R; ++r) sum[r] += load(rows + r * block.stride + j) * xj;
-  }
-  LOCALSVM_UNROLL for (int r = 0; r < R; ++r) out[first + r] = pairwise_sum(sum[r]);
-}
-
 }  // namespace
 
 // Called by the table in ops_level.cpp.
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void take_lanes(float* lanes, int n, float* y);
-void dots(const Block& block, const float* x, float* out);
 
 void add_down(const Block& block, const BlockVector* vectors, int count) { in_groups<Down>(block, vectors, count); }
 
 void add_across(const Block& block, const BlockVector* vectors, int count) { in_groups<Across>(block, vectors, count); }
 
 void take_lanes(float* lanes, int n, float* y) {
-  for (int i = 0; i < n; ++i) {
-    y[i] += pairwise_sum(load(lanes + i * W));
-    store(lanes + i * W, splat(0.0f));
-  }
-}
-
-void dots(const Block& block, const float* x, float* out) {
-  int first = 0;
-  for (; first + 8 <= block.n_rows; first += 8) dots_of<8>(block, first, x, out);
-  for (; first + 3 <= block.n_rows; first += 3) dots_of<3>(block, first, x, out);
-  for (; first < block.n_rows; ++first) dots_of<1>(block, first, x, out);
+  for (int i = 0; i < n; i += 4) add_sums(lanes + i * W, y + i);
+  for (int i = 0; i < n; ++i) store(lanes + i * W, splat(0.0f));
 }
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -108,22 +108,30 @@ static inline int32_t max_lane(vi v) {
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 
-// The lanes in pairs, their sums in pairs, and so on.
-static inline float pairwise_sum(vf v) {
+#if defined(__SSE2__)
+// The lanes, added up to four.
+static inline __m128 four_sums(vf v) {
 #if defined(__AVX512F__)
-  return _mm512_reduce_add_ps((__m512)v);
-#elif defined(__SSE2__)
-#if defined(__AVX2__)
-  __m128 part = _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+#elif defined(__AVX2__)
+  return _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
 #else
-  __m128 part = (__m128)v;
+  return (__m128)v;
 #endif
-  part = _mm_add_ps(part, _mm_movehl_ps(part, part));
-  return _mm_cvtss_f32(_mm_add_ss(part, _mm_shuffle_ps(part, part, 1)));
+}
+#endif
+
+// sums[i] += all lanes of the i-th of four vectors.
+static inline void add_sums(const float* vectors, float* sums) {
+#if defined(__SSE2__)
+  __m128 a = four_sums(load(vectors)), b = four_sums(load(vectors + W));
+  __m128 c = four_sums(load(vectors + 2 * W)), d = four_sums(load(vectors + 3 * W));
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(sums, _mm_add_ps(_mm_loadu_ps(sums), _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d))));
 #else
-  for (int half = W / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) v[i] += v[i + half];
-  return v[0];
+  for (int i = 0; i < 4; ++i)
+    for (int lane = 0; lane < W; ++lane) sums[i] += vectors[i * W + lane];
 #endif
 }
 

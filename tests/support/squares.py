@@ -21,6 +21,17 @@ def smooth(n=200, d=3, seed=0):
     return X, ((y - y.mean()) / y.std()).astype(np.float32)
 
 
+def half_bytes(n):
+    """Bytes of the upper half of a kernel matrix, in tiles of 48 rows and columns."""
+    blocks = -(-n // 48)
+    return blocks * (blocks + 1) // 2 * 4 * 48**2
+
+
+def least_bytes(n, d, n_threads=1):
+    """Bytes of a cell that stores its samples only, and makes a tile for each thread."""
+    return 4 * d * -(-n // 16) * 16 + n_threads * 4 * 48**2
+
+
 X200, Y200 = smooth()
 UNIT = np.ones(200, dtype=np.float32)
 WEIGHT = np.random.default_rng(1).choice([0.5, 1.0, 2.0, 3.0], 200).astype(np.float32)

@@ -153,7 +153,7 @@ class Validation:
 
 def validate(columns: Columns, paths: WidthPaths) -> Validation:
     """Judge out-of-fold values, clipped, by risk and by training loss."""
-    f = np.clip(paths.values, -columns.clip, columns.clip)
+    f: NDArray[np.float64] = np.minimum(np.maximum(paths.values, -columns.clip), columns.clip)
     risk = _sums(columns, [judge.risk(columns.y[where], f[:, where]) for judge, where in columns.losses()])
     if all(problem.loss.risk_is_value for problem in columns.problems):
         return Validation(risk, risk)

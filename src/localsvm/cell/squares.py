@@ -49,11 +49,11 @@ class SquarePaths:
         """Solve what the plan asks for."""
         begin = time.perf_counter()
         if len(self._columns.problems) == 1:  # nothing to put side by side
-            beta, values, *certificates = self._solve_group(self._groups[0], plan)
-            solved = beta[0], values[0], *certificates
+            beta, values, gap, status, steps = self._solve_group(self._groups[0], plan)
+            beta, values = beta[0], values[0]
         else:
-            solved = self._side_by_side(plan)
-        return uncancelled(WidthPaths(*solved, time.perf_counter() - begin), self._token)
+            beta, values, gap, status, steps = self._side_by_side(plan)
+        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
 
     def _side_by_side(self, plan: PathPlan) -> tuple[NDArray[Any], ...]:
         n_lams, n_columns = max(plan.n_lams), len(self._columns.row)

@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.sets import cells
-from localsvm.cell import CellSettings, CellTask, Grid, train, train_cell
+from localsvm.cell import CellSettings, CellTask, Grid, path, train_cell
 from localsvm.cell.extent import cell_radius
+from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import canonical_rows
 
 MEGABYTE = 1_000_000
@@ -78,13 +79,13 @@ def measure(run: Run) -> Figures:
 
 def _keep_native_cell() -> list[Any]:
     made: list[Any] = []
-    make = train.Cell
+    make = path.Cell
 
     def keep(*arguments: Any) -> Any:
         made.append(make(*arguments))
         return made[-1]
 
-    train.Cell = keep  # type: ignore[misc, assignment]
+    path.Cell = keep  # type: ignore[misc, assignment]
     return made
 
 
@@ -92,7 +93,7 @@ def _share(hits: int, misses: int) -> float:
     return hits / (hits + misses) if hits + misses else 1.0
 
 
-def _digest(cell: train.TrainedCell) -> str:
+def _digest(cell: TrainedCell) -> str:
     parts = [cell.risks, cell.width, cell.lam]
     for part in cell.functions.sums:
         parts += [part.support_vectors, part.coefficients]

@@ -25,9 +25,7 @@ namespace nb = nanobind;
 using namespace nb::literals;
 using namespace localsvm;
 
-namespace {
-
-constexpr int kMaxRows = 1 << 20;  // of one cell; the solver keeps an index inside a float's bits
+namespace localsvm {
 
 Kernel kernel_of(const std::string& name) {
   if (name == "gauss") return Kernel::gauss;
@@ -35,15 +33,32 @@ Kernel kernel_of(const std::string& name) {
   throw std::invalid_argument("kernel must be 'gauss' or 'laplace', got '" + name + "'");
 }
 
-std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel,
-                                const CancelToken* token, std::optional<size_t> max_bytes, int n_threads) {
-  const size_t n = X.shape(0), d = X.shape(1);
+void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads) {
+  constexpr size_t kMaxRows = 1 << 20;  // the solver keeps an index inside a float's bits
+  const size_t n = X.shape(0);
   require(n >= 1 && n <= kMaxRows, "a cell needs between 1 and 2**20 rows");
-  require(d >= 1, "a cell needs at least one feature");
+  require(X.shape(1) >= 1, "a cell needs at least one feature");
   require(!fold_ends.empty() && fold_ends.back() == static_cast<int>(n), "the last fold must end at the last row");
   for (size_t l = 0; l < fold_ends.size(); ++l)
     require(fold_ends[l] >= (l == 0 ? 0 : fold_ends[l - 1]), "fold ends must not decrease");
   require(n_threads >= 1, "a cell needs at least one thread");
+}
+
+void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole) {
+  require(!rows.empty(), "a part needs at least one row");
+  for (size_t i = 0; i < rows.size(); ++i)
+    require(rows[i] >= 0 && rows[i] < n_rows_of_whole && (i == 0 || rows[i] > rows[i - 1]),
+            "rows of a part must ascend within the cell");
+}
+
+}  // namespace localsvm
+
+namespace {
+
+std::unique_ptr<Cell> make_cell(Matrix X, const std::vector<int>& fold_ends, const std::string& kernel,
+                                const CancelToken* token, std::optional<size_t> max_bytes, int n_threads) {
+  const size_t n = X.shape(0), d = X.shape(1);
+  require_cell(X, fold_ends, n_threads);
   const Kernel kind = kernel_of(kernel);
   const StoragePlan plan(static_cast<int>(n), static_cast<int>(d),
                          max_bytes.value_or(std::numeric_limits<size_t>::max()), n_threads);
@@ -96,10 +111,7 @@ bool has_width(const Cell& cell) { return (cell.is_part() ? *cell.whole() : cell
 
 std::unique_ptr<Cell> part_of(const Cell& whole, const std::vector<int>& rows, const CancelToken* token) {
   require(!whole.is_part(), "a part has no parts");
-  require(!rows.empty(), "a part needs at least one row");
-  for (size_t i = 0; i < rows.size(); ++i)
-    require(rows[i] >= 0 && rows[i] < whole.n() && (i == 0 || rows[i] > rows[i - 1]),
-            "rows of a part must ascend within the cell");
+  require_rows_of_part(rows, whole.n());
   nb::gil_scoped_release unlocked;
   return std::make_unique<Cell>(whole, rows, flag_of(token));
 }
@@ -143,60 +155,6 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
                         to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
 }
 
-SquareProblem square_problem(const Cell& cell, const Matrix& targets, const Vector& weight,
-                             const std::vector<int>& folds, const std::vector<double>& lambdas, double tolerance,
-                             int max_iterations) {
-  const size_t n = cell.n();
-  require(has_width(cell), "set a width first");
-  require(targets.shape(1) == n && weight.shape(0) == n, "targets and weights need one entry per row");
-  for (size_t i = 0; i < n; ++i)
-    require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must be finite and not negative");
-  for (int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
-  for (size_t q = 0; q < lambdas.size(); ++q)
-    require(lambdas[q] > 0 && (q == 0 || lambdas[q] <= lambdas[q - 1]), "lambdas must be positive and descend");
-  require(tolerance > 0 && max_iterations >= 0, "the tolerance must be positive");
-  return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lambdas, tolerance, max_iterations};
-}
-
-nb::tuple square_result(const Cell& cell, const SquareProblem& problem, SquareResult result) {
-  const size_t n = cell.n(), n_targets = problem.n_targets, n_folds = problem.folds.size();
-  const size_t n_lambdas = problem.lambdas.size();
-  return nb::make_tuple(to_numpy(std::move(result.beta), {n_targets, n_folds, n_lambdas, n}),
-                        to_numpy(std::move(result.values), {n_targets, n_lambdas, n}),
-                        to_numpy(std::move(result.gap), {n_targets, n_folds, n_lambdas}),
-                        to_numpy(std::move(result.status), {n_targets, n_folds, n_lambdas}),
-                        to_numpy(std::move(result.iterations), {n_targets, n_folds, n_lambdas}));
-}
-
-nb::tuple ridge(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
-                const std::vector<double>& lambdas, double tolerance, int max_iterations, const CancelToken* token,
-                int n_threads) {
-  require(n_threads >= 1, "at least one thread is needed");
-  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
-  SquareResult result;
-  {
-    nb::gil_scoped_release unlocked;
-    const KernelInUse kernel(cell, flag_of(token));
-    result = cell.solve_ridge(problem, n_threads, flag_of(token));
-  }
-  return square_result(cell, problem, std::move(result));
-}
-
-nb::tuple expectile(Cell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
-                    const std::vector<double>& lambdas, double tau, double tolerance, int max_iterations,
-                    const CancelToken* token, int n_threads) {
-  require(n_threads >= 1, "at least one thread is needed");
-  require(tau > 0 && tau < 1, "tau must lie between 0 and 1");
-  const SquareProblem problem = square_problem(cell, targets, weight, folds, lambdas, tolerance, max_iterations);
-  SquareResult result;
-  {
-    nb::gil_scoped_release unlocked;
-    const KernelInUse kernel(cell, flag_of(token));
-    result = cell.solve_expectile(problem, tau, n_threads, flag_of(token));
-  }
-  return square_result(cell, problem, std::move(result));
-}
-
 // All rows of a symmetric matrix that a cell copies row by row.
 auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
   const auto n = static_cast<size_t>(cell.n());
@@ -207,11 +165,6 @@ auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
     std::copy_n(row.data(), n, values.data() + i * n);
   }
   return to_numpy(std::move(values), {n, n});
-}
-
-std::string storage_name(const Cell& cell) {
-  const char* const names[] = {"full", "kernel", "rows"};
-  return names[static_cast<int>(cell.storage())];
 }
 
 nb::dict row_counts(const Cell& cell) {
@@ -278,17 +231,13 @@ NB_MODULE(_native, m) {
       .def("solve_path", &solve_path, "problem"_a, "fold"_a, "lambdas"_a, "total_weight"_a, "tolerance"_a,
            "max_steps"_a, "token"_a.none() = nb::none())
       .def("part", &part_of, "rows"_a, "token"_a.none() = nb::none(), nb::keep_alive<0, 1>())
-      .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tolerance"_a,
-           "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
-      .def("solve_expectile", &expectile, "targets"_a, "weight"_a, "folds"_a, "lambdas"_a, "tau"_a, "tolerance"_a,
-           "max_iterations"_a, "token"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
       .def("kernel_matrix",
            [](const Cell& cell) {
              require(has_width(cell), "set a width first");
              return square(cell, &Cell::copy_kernel);
            })
-      .def_prop_ro("storage", &storage_name)
+      .def_prop_ro("storage", [](const Cell& cell) { return std::string(name_of(cell.storage())); })
       .def_prop_ro("row_counts", &row_counts);
 
   m.def("solve_paths", &solve_many, "cells"_a, "problems"_a, "folds"_a, "lambdas"_a, "n_lambdas"_a, "total_weights"_a,
@@ -298,5 +247,6 @@ NB_MODULE(_native, m) {
   m.def("simd_level", [] { return std::string(simd_level()); });
   m.def("available_simd_levels", &level_names);
   m.def("set_simd_level", &choose_level, "name"_a);
+  bind_squares(m);
   bind_partition(m);
 }

@@ -8,8 +8,11 @@
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
+
+#include "ops.h"
 
 namespace localsvm {
 
@@ -37,6 +40,11 @@ auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   return nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule);
 }
 
+Kernel kernel_of(const std::string& name);
+void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads);
+void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
+
+void bind_squares(nanobind::module_& m);
 void bind_partition(nanobind::module_& m);
 
 }  // namespace localsvm

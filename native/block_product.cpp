@@ -1,134 +1,111 @@
 #include "block_product.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "parallel.h"
-#include "row_batches.h"
 
 namespace localsvm {
 
 namespace {
 
-// Batches are dealt to groups, each with sums of its own, which are added up in order: so the result does not depend on
-// who computes what.  In small cells that would cost more than a second thread brings.
+// Rows of tiles are dealt to groups, each with sums of its own, which are added up in order: so the result does not depend
+// on who computes what.  In small cells that would cost more than a second thread brings.
 constexpr int kGroups = 16;
 constexpr int kSmall = 4096;
 
-float sum_of_lanes(const float* lanes) {
-  float part[4];
-  for (int l = 0; l < 4; ++l) part[l] = (lanes[l] + lanes[l + 4]) + (lanes[l + 8] + lanes[l + 12]);
-  return (part[0] + part[1]) + (part[2] + part[3]);
-}
-
 }  // namespace
 
-BlockProduct::BlockProduct(const KernelView& kernel, std::vector<int> fold_ends, int n_threads)
-    : kernel_(kernel), fold_ends_(std::move(fold_ends)), n_threads_(n_threads) {
-  for (int begin = 0; begin < kernel.n; begin += kBatch) {
-    batches_.emplace_back(std::min(kBatch, kernel.n - begin));
-    std::iota(batches_.back().begin(), batches_.back().end(), begin);
+BlockProduct::BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends, int n_threads,
+                           const std::atomic<bool>* cancelled)
+    : kernel_(kernel), n_threads_(n_threads), cancelled_(cancelled) {
+  const auto fold_of = [&](int row) {
+    return static_cast<int>(std::upper_bound(fold_ends.begin(), fold_ends.end(), row) - fold_ends.begin());
+  };
+  for (int block = 0; block < kernel.n_blocks(); ++block) {
+    const Range rows = kernel.rows(block);
+    folds_.push_back({fold_of(rows.begin), fold_of(rows.end - 1)});
   }
-  for (int begin = 0; begin < static_cast<int>(kernel.ld); begin += kPad) {
-    const Range range{begin, begin + kPad};
-    const int fold = fold_of({begin, std::min(begin + kPad, kernel.n)});
-    if (!strips_.empty() && strips_.back().fold == fold)
-      strips_.back().range.end = range.end;
-    else
-      strips_.push_back({range, fold});
-  }
-}
-
-int BlockProduct::fold_of(Range rows) const {
-  for (size_t fold = 0; fold < fold_ends_.size(); ++fold) {
-    const Range range = fold_range(static_cast<int>(fold));
-    if (range.begin <= rows.begin && rows.end <= range.end) return static_cast<int>(fold);
-  }
-  return kSeveral;
 }
 
 void BlockProduct::multiply(const std::vector<Operand>& operands) const {
-  const size_t ld = kernel_.ld, n_operands = operands.size();
-  const int n_groups = kernel_.n < kSmall ? 1 : kGroups;
-  Aligned<float> sums(n_groups * n_operands * ld);
-  for_blocks(n_groups, 1, n_threads_, kernel_.cancelled, [&](int, Range group) {
+  sum(operands, [](const Folds& folds, int left_out) { return !folds.are(left_out); });
+}
+
+void BlockProduct::validate(const std::vector<Operand>& operands) const {
+  sum(operands, [](const Folds& folds, int left_out) { return folds.include(left_out); });
+}
+
+// Of one thread.
+struct BlockProduct::Workspace {
+  explicit Workspace(size_t n_operands)
+      : tile(kTileSize, Uninitialised{}),
+        lanes_of_one(static_cast<size_t>(kTile) * ops().n_lanes),
+        lanes(n_operands * lanes_of_one),
+        down(n_operands),
+        across(n_operands) {}
+  float* lanes_of(size_t operand) { return lanes.data() + operand * lanes_of_one; }
+
+  Aligned<float> tile;
+  const size_t lanes_of_one;
+  Aligned<float> lanes;  // the sums of a row of tiles, zero between rows
+  std::vector<BlockVector> down, across;
+};
+
+// wanted(folds, left_out): whether the result is wanted on a block of these folds.
+template <typename Wanted>
+void BlockProduct::sum(const std::vector<Operand>& operands, const Wanted& wanted) const {
+  const size_t ld = kernel_.ld(), n_operands = operands.size();
+  const int n_groups = kernel_.n() < kSmall ? 1 : kGroups;
+  Aligned<float> others((n_groups - 1) * n_operands * ld);
+  for (const Operand& operand : operands) std::fill_n(operand.y, ld, 0.0f);
+  for_blocks(n_groups, 1, n_threads_, cancelled_, [&](int, Range group) {
     std::vector<Operand> own = operands;
-    for (size_t c = 0; c < n_operands; ++c) own[c].y = sums.data() + (group.begin * n_operands + c) * ld;
-    for (size_t batch = group.begin; batch < batches_.size(); batch += n_groups) multiply_batch(batch, own);
+    if (group.begin > 0)
+      for (size_t c = 0; c < n_operands; ++c) own[c].y = others.data() + ((group.begin - 1) * n_operands + c) * ld;
+    Workspace work(n_operands);
+    for (int I = group.begin; I < kernel_.n_blocks() && !is_set(cancelled_); I += n_groups)
+      sum_row(I, own, wanted, work);
   });
-  for (size_t c = 0; c < n_operands; ++c) {
-    float* const y = operands[c].y;
-    std::copy_n(sums.data() + c * ld, ld, y);
-    for (int group = 1; group < n_groups; ++group) {
-      const float* const part = sums.data() + (group * n_operands + c) * ld;
-      for (size_t i = 0; i < ld; ++i) y[i] += part[i];
+  for (int group = 1; group < n_groups; ++group)
+    for (size_t c = 0; c < n_operands; ++c) {
+      const float* const part = others.data() + ((group - 1) * n_operands + c) * ld;
+      for (size_t i = 0; i < ld; ++i) operands[c].y[i] += part[i];
     }
-  }
 }
 
-// Adds what the entries of these rows, from the diagonal on, have to give.
-void BlockProduct::multiply_batch(size_t batch, const std::vector<Operand>& operands) const {
-  const int first = batches_[batch].front(), ld = static_cast<int>(kernel_.ld);
-  Aligned<float> lanes(operands.size() * kBatch * kMaxLanes);
-  // In parts that are visited as a whole however K is stored: sums start again with each of them.
-  for (Range part{first, 0}; part.begin < ld; part.begin = part.end) {
-    part.end = std::min((part.begin / kBatchPart + 1) * kBatchPart, ld);
-    visit_rows(kernel_, batches_[batch], part, [&](size_t, int, const float* const* rows, Range) {
-      multiply_part(batch, part, rows, operands, lanes.data());
-    });
-  }
-  for (size_t c = 0; c < operands.size(); ++c)
-    for (int i : batches_[batch]) operands[c].y[i] += sum_of_lanes(lanes.data() + (c * kBatch + i - first) * kMaxLanes);
-}
-
-// rows[i] points to the part's first entry.
-void BlockProduct::multiply_part(size_t batch, Range part, const float* const* rows,
-                                 const std::vector<Operand>& operands, float* lanes) const {
-  const int n_rows = static_cast<int>(batches_[batch].size()), first = batches_[batch].front();
-  const int fold = fold_of({first, first + n_rows}), diagonal_end = first + kBatch;
-  std::vector<BothProducts> products;
-  const auto add = [&](Range columns, int column_fold, auto add_them) {
-    columns = {std::max(columns.begin, part.begin), std::min(columns.end, part.end)};
-    if (columns.begin >= columns.end) return;
-    products.clear();
+// Adds what the tiles of a row have to give.
+template <typename Wanted>
+void BlockProduct::sum_row(int I, const std::vector<Operand>& operands, const Wanted& wanted, Workspace& work) const {
+  for (int J = I; J < kernel_.n_blocks(); ++J) {
+    int n_down = 0, n_across = 0;
     for (size_t c = 0; c < operands.size(); ++c) {
       const auto& [x, left_out, y] = operands[c];
-      if (left_out != fold && left_out != column_fold)
-        products.push_back({x + first, y + part.begin, x + part.begin, lanes + c * kBatch * kMaxLanes});
+      if (!folds_[I].are(left_out) && wanted(folds_[J], left_out))
+        work.down[n_down++] = {x + I * kTile, y + J * kTile};
+      if (J > I && !folds_[J].are(left_out) && wanted(folds_[I], left_out))
+        work.across[n_across++] = {x + J * kTile, work.lanes_of(c)};
     }
-    add_them(rows, n_rows, Range{columns.begin - part.begin, columns.end - part.begin}, products.data(),
-             static_cast<int>(products.size()));
-  };
-  add({first, diagonal_end}, fold, ops().add_products);
-  for (const Strip& strip : strips_)
-    add({std::max(strip.range.begin, diagonal_end), strip.range.end}, strip.fold, ops().add_both_products);
-}
-
-void BlockProduct::validate(const std::vector<Operand>& operands, int left_out) const {
-  const Range wanted = fold_range(left_out).padded();
-  for (const Operand& operand : operands) std::fill_n(operand.y, kernel_.ld, 0.0f);
-  const int block = n_threads_ == 1 ? wanted.size() : kPad;
-  for_blocks(wanted.size(), block, n_threads_, kernel_.cancelled, [&](int, Range columns) {
-    std::vector<BothProducts> products(operands.size());
-    for (const std::vector<int>& batch : batches_) {
-      if (fold_of({batch.front(), batch.back() + 1}) == left_out) continue;
-      const Range shifted{wanted.begin + columns.begin, wanted.begin + columns.end};
-      visit_rows(kernel_, batch, shifted, [&](size_t, int n_rows, const float* const* rows, Range part) {
-        for (size_t c = 0; c < operands.size(); ++c)
-          products[c] = {operands[c].x + batch.front(), operands[c].y + part.begin, nullptr, nullptr};
-        ops().add_products(rows, n_rows, {0, part.size()}, products.data(), static_cast<int>(products.size()));
-      });
-    }
-  });
+    if (n_down + n_across == 0) continue;
+    const Block tile = kernel_.tile(I, J, work.tile.data());
+    ops().add_down(tile, work.down.data(), n_down);
+    ops().add_across(tile, work.across.data(), n_across);
+  }
+  for (size_t c = 0; c < operands.size(); ++c)
+    ops().take_lanes(work.lanes_of(c), kernel_.rows(I).size(), operands[c].y + I * kTile);
 }
 
 void BlockProduct::subtract_exactly(const float* x, double* r) const {
-  for (const std::vector<int>& batch : batches_)
-    visit_rows(kernel_, batch, {0, static_cast<int>(kernel_.ld)},
-               [&](size_t, int n_rows, const float* const* rows, Range part) {
-                 ops().subtract_rows_exactly(r + part.begin, rows, x + batch.front(), n_rows, {0, part.size()});
-               });
+  Aligned<float> scratch(kTileSize, Uninitialised{});
+  const float* rows[kTile];
+  for (int I = 0; I < kernel_.n_blocks() && !is_set(cancelled_); ++I)
+    for (int J = I; J < kernel_.n_blocks(); ++J) {
+      const Block tile = kernel_.tile(I, J, scratch.data());
+      for (int i = 0; i < tile.n_rows; ++i) rows[i] = tile.values + i * tile.stride;
+      ops().subtract_rows_exactly(r + J * kTile, rows, x + I * kTile, tile.n_rows, {0, tile.n_columns});
+      for (int i = 0; J > I && i < tile.n_rows; ++i)
+        r[I * kTile + i] -= ops().dot(rows[i], x + J * kTile, {0, tile.n_columns});
+    }
 }
 
 }  // namespace localsvm

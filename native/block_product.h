@@ -1,20 +1,20 @@
 // Products of a kernel matrix with a block of vectors: one pass over half of the matrix serves all of them.
 //
-// K is symmetric, and reading it is what takes the time: rows are taken in batches of kBatch, and of every batch only
-// the columns from its own on, each entry for both of its products.
+// K is symmetric, and reading it is what takes the time: every tile above the diagonal serves both of its products.
 //
-//   y_i += K_ij x_j     |\ .  .  . |
-//   y_j += K_ij x_i     |  \  batch|
-//                       |    \ .  .|
+//   y_J += K_IJ' x_I     |\ .  .  . |
+//   y_I += K_IJ  x_J     |  \  tile |
+//                        |    \ .  .|
 //
-// A vector that belongs to a fold is zero on the rows left out, and its product is wanted on the others: blocks of the
-// matrix that would meet rows left out are skipped.  Every entry of a result is summed in the same order, in single
-// precision, whatever the other vectors, the storage and the threads.
+// A vector that belongs to a fold is zero on the rows left out: tiles whose rows or columns are all left out are skipped.
+// Every entry of a result is summed in the same order, in single precision, whatever the other vectors, the storage and
+// the threads.
 #pragma once
 
+#include <atomic>
 #include <vector>
 
-#include "steps.h"
+#include "half_kernel.h"
 
 namespace localsvm {
 
@@ -27,35 +27,35 @@ struct Operand {
 
 class BlockProduct {
  public:
-  BlockProduct(const KernelView& kernel, std::vector<int> fold_ends, int n_threads);
+  BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends, int n_threads,
+               const std::atomic<bool>* cancelled);
 
-  // All of these leave their results unfinished once the kernel's work is cancelled.
+  // All of these leave their results unfinished once the work is cancelled.
   // y = K x on the rows that are not left out.
   void multiply(const std::vector<Operand>& operands) const;
-  // y = K x on the rows of fold `left_out`, the same for all operands.
-  void validate(const std::vector<Operand>& operands, int left_out) const;
+  // y = K x on the rows that are.
+  void validate(const std::vector<Operand>& operands) const;
   // r -= K x in double, for a check that must not share the rounding of what it checks.
   void subtract_exactly(const float* x, double* r) const;
 
  private:
-  // Rows or columns of K, whole vectors of them, in one fold; or in several.
-  struct Strip {
-    Range range;
-    int fold;
+  // The folds of a block's rows.
+  struct Folds {
+    int first, last;
+    bool are(int fold) const { return first == fold && last == fold; }
+    bool include(int fold) const { return first <= fold && fold <= last; }
   };
-  static constexpr int kSeveral = -2;
 
-  Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
-  int fold_of(Range rows) const;
-  void multiply_batch(size_t batch, const std::vector<Operand>& operands) const;
-  void multiply_part(size_t batch, Range part, const float* const* rows, const std::vector<Operand>& operands,
-                     float* lanes) const;
+  struct Workspace;
+  template <typename Wanted>
+  void sum(const std::vector<Operand>& operands, const Wanted& wanted) const;
+  template <typename Wanted>
+  void sum_row(int I, const std::vector<Operand>& operands, const Wanted& wanted, Workspace& work) const;
 
-  const KernelView kernel_;
-  const std::vector<int> fold_ends_;
+  const HalfKernel& kernel_;
   const int n_threads_;
-  std::vector<std::vector<int>> batches_;  // rows
-  std::vector<Strip> strips_;              // columns
+  const std::atomic<bool>* const cancelled_;
+  std::vector<Folds> folds_;  // by block
 };
 
 }  // namespace localsvm

@@ -6,9 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "expectile.h"
+#include "folds.h"
 #include "parallel.h"
-#include "ridge.h"
 
 namespace localsvm {
 
@@ -87,18 +86,6 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
   });
   if (full) samples_ = Samples();
 }
-
-namespace {
-
-// Where the folds of a part end: after as many of its rows as lie before the ends of the whole's.
-std::vector<int> ends_within(const std::vector<int>& rows, const std::vector<int>& fold_ends) {
-  std::vector<int> ends;
-  for (const int end : fold_ends)
-    ends.push_back(static_cast<int>(std::lower_bound(rows.begin(), rows.end(), end) - rows.begin()));
-  return ends;
-}
-
-}  // namespace
 
 Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled)
     : n_(static_cast<int>(rows.size())),
@@ -259,15 +246,6 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
     if (certificate.status == Status::cancelled) break;
   }
   return result;
-}
-
-SquareResult Cell::solve_ridge(const SquareProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const {
-  return localsvm::solve_ridge(view(cancelled), fold_ends_, problem, n_threads);
-}
-
-SquareResult Cell::solve_expectile(const SquareProblem& problem, double tau, int n_threads,
-                                   const std::atomic<bool>* cancelled) const {
-  return localsvm::solve_expectile(view(cancelled), fold_ends_, problem, tau, n_threads);
 }
 
 }  // namespace localsvm

@@ -20,15 +20,12 @@
 #include <vector>
 
 #include "aligned.h"
-#include "ridge.h"
 #include "row_cache.h"
 #include "samples.h"
 #include "solver.h"
-#include "square_columns.h"
+#include "storage.h"
 
 namespace localsvm {
-
-enum class Storage { full, kernel, rows };  // a part has the kernel only
 
 // What is stored of a cell of n rows.
 struct StoragePlan {
@@ -74,11 +71,6 @@ class Cell {
   // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
                         const StopRule& stop) const;
-
-  // Least squares and expectiles: all targets, folds and lambdas of this width at once.
-  SquareResult solve_ridge(const SquareProblem& problem, int n_threads, const std::atomic<bool>* cancelled) const;
-  SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads,
-                               const std::atomic<bool>* cancelled) const;
 
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }

@@ -15,7 +15,7 @@
 
 namespace localsvm {
 
-SquareResult solve_expectile(const KernelView& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                             double tau, int n_threads);
+SquareResult solve_expectile(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                             double tau, int n_threads, const std::atomic<bool>* cancelled);
 
 }  // namespace localsvm

@@ -2,74 +2,90 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace localsvm {
 
 namespace {
 
 constexpr double kNothing = 0x1p-24;  // of the largest A v: a vector shorter than this is rounding
-
-double norm_of(const Aligned<double>& v) {
-  double squares = 0;
-  for (size_t i = 0; i < v.size(); ++i) squares += v[i] * v[i];
-  return std::sqrt(squares);
-}
+constexpr double kSmallest = std::numeric_limits<float>::min();
+constexpr int kChunk = 8;             // vectors of the basis that stay in the cache while a new one meets them twice
 
 }  // namespace
 
 Lanczos::Lanczos(const float* b, const float* s, size_t ld, int dimension)
-    : s_(s), ld_(ld), dimension_(dimension), x_(ld), rounded_(ld), next_(ld) {
-  for (size_t i = 0; i < ld; ++i) next_[i] = b[i];
-  T_.beta.push_back(norm_of(next_));
-  if (T_.beta[0] > 0)
+    : s_(s), ld_(ld), dimension_(dimension), x_(ld), next_(ld), lanes_(kChunk * ops().n_lanes) {
+  std::copy_n(b, ld, next_.data());
+  T_.beta.push_back(std::sqrt(ops().dot(b, b, {0, static_cast<int>(ld)})));
+  if (T_.beta[0] > kSmallest)
     extend(T_.beta[0]);
   else
     complete_ = true;
 }
 
+const float* Lanczos::vector(int j) const { return basis_[j / kChunk].data() + j % kChunk * ld_; }
+
+// Those of its vectors that are among the first `n_vectors` of the basis.
+Block Lanczos::chunk(int number, int n_vectors) const {
+  return {basis_[number].data(), ld_, std::min(kChunk, n_vectors - number * kChunk), static_cast<int>(ld_)};
+}
+
 void Lanczos::extend(double norm) {
-  Aligned<float>& v = basis_.emplace_back(ld_, Uninitialised{});
-  basis_rows_.push_back(v.data());
+  const int j = T_.size();
+  if (j % kChunk == 0) basis_.emplace_back(kChunk * ld_, Uninitialised{});
+  float* const v = basis_.back().data() + j % kChunk * ld_;
+  const float factor = static_cast<float>(1 / norm);
   for (size_t i = 0; i < ld_; ++i) {
-    v[i] = static_cast<float>(next_[i] / norm);
+    v[i] = factor * next_[i];
     x_[i] = s_[i] * v[i];
   }
 }
 
 void Lanczos::step(const float* y) {
-  const Ops& op = ops();
   const Range all{0, static_cast<int>(ld_)};
   const int j = T_.size();
-  for (size_t i = 0; i < ld_; ++i) next_[i] = rounded_[i] = s_[i] * y[i];
-  double alpha = op.dot(basis_rows_[j], rounded_.data(), all);
-  const float near[2] = {static_cast<float>(alpha), j > 0 ? static_cast<float>(T_.beta[j]) : 0.0f};
-  const float* const near_rows[2] = {basis_rows_[j], basis_rows_[j > 0 ? j - 1 : 0]};
-  op.subtract_rows(next_.data(), near_rows, near, j > 0 ? 2 : 1, all);
-
-  std::vector<float> parts(j + 1);
-  for (size_t i = 0; i < ld_; ++i) rounded_[i] = static_cast<float>(next_[i]);
-  op.dots(basis_rows_.data(), j + 1, rounded_.data(), all.end, parts.data());
-  op.subtract_rows(next_.data(), basis_rows_.data(), parts.data(), j + 1, all);
-
-  alpha += parts[j];
-  const double beta = norm_of(next_);
+  const float *const v = vector(j), *const before = vector(j > 0 ? j - 1 : 0);
+  for (size_t i = 0; i < ld_; ++i) next_[i] = s_[i] * y[i];
+  double alpha = ops().dot(v, next_.data(), all);
+  const float along = static_cast<float>(alpha), back = j > 0 ? static_cast<float>(T_.beta[j]) : 0.0f;
+  for (size_t i = 0; i < ld_; ++i) next_[i] -= along * v[i] + back * before[i];
+  alpha += orthogonalise();
+  const double beta = std::sqrt(ops().dot(next_.data(), next_.data(), all));
   largest_ = std::max(largest_, std::abs(alpha) + beta);
-  complete_ = j + 1 >= dimension_ || !(beta > kNothing * largest_);
+  complete_ = j + 1 >= dimension_ || !(beta > std::max(kSmallest, kNothing * largest_));
   T_.alpha.push_back(alpha);
   T_.beta.push_back(beta);
   if (!complete_) extend(beta);
 }
 
+// Takes from the next vector what it has of all before; returns how much it had of the last.
+float Lanczos::orthogonalise() {
+  float part[kChunk];
+  const int n_vectors = T_.size() + 1;
+  for (int first = 0; first < n_vectors; first += kChunk) {
+    const Block vectors = chunk(first / kChunk, n_vectors);
+    const BlockVector across{next_.data(), lanes_.data()}, down{part, next_.data()};
+    std::fill_n(part, kChunk, 0.0f);
+    ops().add_across(vectors, &across, 1);
+    ops().take_lanes(lanes_.data(), vectors.n_rows, part);
+    for (float& p : part) p = -p;
+    ops().add_down(vectors, &down, 1);
+  }
+  return -part[(n_vectors - 1) % kChunk];
+}
+
 void Lanczos::combine(const std::vector<std::vector<double>>& z, float* const* u) const {
   std::vector<std::vector<float>> rounded(z.size());
-  std::vector<BothProducts> products;
   for (size_t q = 0; q < z.size(); ++q) {
     rounded[q].assign(z[q].begin(), z[q].end());
     rounded[q].resize(T_.size());
-    products.push_back({rounded[q].data(), u[q], nullptr, nullptr});
   }
-  ops().add_products(basis_rows_.data(), T_.size(), {0, static_cast<int>(ld_)}, products.data(),
-                     static_cast<int>(products.size()));
+  std::vector<BlockVector> sums(z.size());
+  for (int first = 0; first < T_.size(); first += kChunk) {
+    for (size_t q = 0; q < z.size(); ++q) sums[q] = {rounded[q].data() + first, u[q]};
+    ops().add_down(chunk(first / kChunk, T_.size()), sums.data(), static_cast<int>(sums.size()));
+  }
 }
 
 }  // namespace localsvm

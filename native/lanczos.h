@@ -29,6 +29,9 @@ class Lanczos {
 
  private:
   void extend(double norm);
+  float orthogonalise();
+  const float* vector(int j) const;
+  Block chunk(int number, int n_vectors) const;
 
   const float* s_;
   const size_t ld_;
@@ -36,10 +39,8 @@ class Lanczos {
   bool complete_ = false;
   double largest_ = 0;
   Tridiagonal T_;
-  std::vector<Aligned<float>> basis_;
-  std::vector<const float*> basis_rows_;
-  Aligned<float> x_, rounded_;
-  Aligned<double> next_;
+  std::vector<Aligned<float>> basis_;  // in chunks, each a block of vectors
+  Aligned<float> x_, next_, lanes_;
 };
 
 }  // namespace localsvm

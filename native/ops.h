@@ -11,7 +11,6 @@
 namespace localsvm {
 
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
-constexpr int kMaxLanes = 16;       // of the widest level
 constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 16;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
@@ -42,17 +41,22 @@ struct SupportView {
   int n_outputs;
 };
 
-// A vector, the part of it that meets the rows of a block of a matrix and the part that meets its columns, and what it
-// is multiplied to: down the columns, and across the rows.
-struct BothProducts {
-  const float* x;         // per row
-  float* down;            // per column
-  const float* x_across;  // per column
-  float* across;          // per row, in kMaxLanes parts
+// A part of a matrix.  The number of columns is a multiple of kPad.
+struct Block {
+  const float* values;
+  size_t stride;  // of its rows
+  int n_rows, n_columns;
+};
+
+// A vector that a block is multiplied with, and what the product is added to.
+struct BlockVector {
+  const float* x;
+  float* y;
 };
 
 struct Ops {
   const char* name;
+  int n_lanes;  // of a vector
 
   // out[a][j - columns.begin] = ||x[a] - x_j||^2 for `count` points x[a] and j in columns; the x_j are in panels of kPad
   // samples (samples.h).
@@ -89,14 +93,12 @@ struct Ops {
   // The same, all in double: for sums that have to come back to zero when rows are taken out again.
   void (*subtract_rows_exactly)(double* r, const float* const* rows, const float* c, int count, Range range);
 
-  // down[j] += sum_i x[i] rows[i][j] for j in columns and `count` products; i in order, whatever the count.
-  void (*add_products)(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
-  // The same, and across[i*kMaxLanes + lane] += the lane's part of sum_j rows[i][j] x_across[j].
-  void (*add_both_products)(const float* const* rows, int n_rows, Range columns, const BothProducts* products,
-                            int count);
-
-  // out[m] = sum_j rows[m][j] x[j] for j < n (a multiple of kPad), in single precision.
-  void (*dots)(const float* const* rows, int n_rows, const float* x, int n, float* out);
+  // y[j] += sum_i x[i] block_ij for `count` vectors; i in order, whatever the count.
+  void (*add_down)(const Block& block, const BlockVector* vectors, int count);
+  // y[i*n_lanes + lane] += the lane's part of sum_j block_ij x[j].
+  void (*add_across)(const Block& block, const BlockVector* vectors, int count);
+  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are zero then; n is rounded up to a multiple of four.
+  void (*take_lanes)(float* lanes, int n, float* y);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,

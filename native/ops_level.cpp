@@ -95,15 +95,17 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
   for (size_t i = 0; i < n; i += W) store(k + i, kernel_of(kernel, load(distances + i), scale));
 }
 
+// Four sums at a time keep the adders busy.
 double dot(const float* a, const float* b, Range range) {
-  half_vd even = {}, odd = {};
+  constexpr int H = W / 2;
+  half_vd sums[4] = {};
   int i = range.begin;
-  for (; i + W <= range.end; i += W) {
-    even += widen_half(a + i) * widen_half(b + i);
-    odd += widen_half(a + i + W / 2) * widen_half(b + i + W / 2);
-  }
+  for (; i + 4 * H <= range.end; i += 4 * H)
+    for (int s = 0; s < 4; ++s) sums[s] += widen_half(a + i + s * H) * widen_half(b + i + s * H);
+  for (; i + H <= range.end; i += H) sums[0] += widen_half(a + i) * widen_half(b + i);
+  const half_vd sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
   double total = 0;
-  for (int lane = 0; lane < W / 2; ++lane) total += even[lane] + odd[lane];
+  for (int lane = 0; lane < H; ++lane) total += sum[lane];
   for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
   return total;
 }
@@ -296,9 +298,9 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 #define LOCALSVM_STRING(x) LOCALSVM_STRING_(x)
 
 // In products_level.cpp.
-void add_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
-void add_both_products(const float* const* rows, int n_rows, Range columns, const BothProducts* products, int count);
-void dots(const float* const* rows, int n_rows, const float* x, int n, float* out);
+void add_down(const Block& block, const BlockVector* vectors, int count);
+void add_across(const Block& block, const BlockVector* vectors, int count);
+void take_lanes(float* lanes, int n, float* y);
 
 // In nearest_level.cpp.
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
@@ -306,9 +308,22 @@ void nearer(const float* XT, int n_features, size_t ld, const float* centre, int
 
 extern const Ops kOps;
 const Ops kOps = {
-    LOCALSVM_STRING(LOCALSVM_LEVEL), squared_distances, neighbours,    kernel_values, dot,
-    update_and_scan,                 gap,               best_partner,  subtract_rows, subtract_rows_exactly,
-    add_products,                    add_both_products, dots,          evaluate,      nearer,
+    LOCALSVM_STRING(LOCALSVM_LEVEL),
+    W,
+    squared_distances,
+    neighbours,
+    kernel_values,
+    dot,
+    update_and_scan,
+    gap,
+    best_partner,
+    subtract_rows,
+    subtract_rows_exactly,
+    add_down,
+    add_across,
+    take_lanes,
+    evaluate,
+    nearer,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

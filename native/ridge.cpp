@@ -155,9 +155,9 @@ std::vector<Certificate> RidgeColumn::finish(const BlockProduct& product, float*
 
 }  // namespace
 
-SquareResult solve_ridge(const KernelView& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads) {
-  return solve_columns(kernel, fold_ends, problem, n_threads, [&](const TrainingRows& rows, const float* target) {
+SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                         int n_threads, const std::atomic<bool>* cancelled) {
+  return solve_columns(kernel, fold_ends, problem, n_threads, cancelled, [&](const TrainingRows& rows, const float* target) {
     return std::make_unique<RidgeColumn>(rows, target, problem);
   });
 }

@@ -16,7 +16,7 @@
 
 namespace localsvm {
 
-SquareResult solve_ridge(const KernelView& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads);
+SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                         int n_threads, const std::atomic<bool>* cancelled);
 
 }  // namespace localsvm

@@ -46,7 +46,14 @@ typedef float half_vf_unaligned __attribute__((vector_size(2 * W), aligned(4), m
 static inline half_vd load_half(const double* p) { return *reinterpret_cast<const half_vd_unaligned*>(p); }
 static inline void store_half(double* p, half_vd v) { *reinterpret_cast<half_vd_unaligned*>(p) = v; }
 static inline half_vd widen_half(const float* p) {
+  // GCC 12 would convert two at a time.
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+#elif defined(__AVX2__)
+  return (half_vd)_mm256_cvtps_pd(_mm_loadu_ps(p));
+#else
   return __builtin_convertvector(*reinterpret_cast<const half_vf_unaligned*>(p), half_vd);
+#endif
 }
 
 static inline vi lanes() {
@@ -100,6 +107,33 @@ static inline int32_t max_lane(vi v) {
 
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
+
+#if defined(__SSE2__)
+// The lanes, added up to four.
+static inline __m128 four_sums(vf v) {
+#if defined(__AVX512F__)
+  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
+  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+#elif defined(__AVX2__)
+  return _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+#else
+  return (__m128)v;
+#endif
+}
+#endif
+
+// sums[i] += all lanes of the i-th of four vectors.
+static inline void add_sums(const float* vectors, float* sums) {
+#if defined(__SSE2__)
+  __m128 a = four_sums(load(vectors)), b = four_sums(load(vectors + W));
+  __m128 c = four_sums(load(vectors + 2 * W)), d = four_sums(load(vectors + 3 * W));
+  _MM_TRANSPOSE4_PS(a, b, c, d);
+  _mm_storeu_ps(sums, _mm_add_ps(_mm_loadu_ps(sums), _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d))));
+#else
+  for (int i = 0; i < 4; ++i)
+    for (int lane = 0; lane < W; ++lane) sums[i] += vectors[i * W + lane];
+#endif
+}
 
 static inline double sum(vf v) {
   double s = 0;

@@ -23,7 +23,7 @@ struct ColumnResult {
   float *beta, *values;
   double* gap;
   int8_t* status;
-  int32_t* iterations;
+  int64_t* iterations;
 };
 
 void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& product, const ColumnResult& result) {
@@ -35,14 +35,14 @@ void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& 
     operands.push_back({coefficients[q], rows.fold, values.data() + q * rows.ld});
   }
   const std::vector<Certificate> certificates = column.finish(product, coefficients.data());
-  if (rows.fold >= 0) product.validate(operands, rows.fold);
+  if (rows.fold >= 0) product.validate(operands);
   for (size_t q = 0; q < result.n_lambdas; ++q) {
     std::copy_n(coefficients[q], rows.n, result.beta + q * rows.n);
     std::copy_n(operands[q].y + rows.left_out.begin, rows.left_out.size(),
                 result.values + q * rows.n + rows.left_out.begin);
     result.gap[q] = certificates[q].gap;
     result.status[q] = static_cast<int8_t>(certificates[q].status);
-    result.iterations[q] = static_cast<int32_t>(certificates[q].steps);
+    result.iterations[q] = certificates[q].steps;
   }
 }
 
@@ -83,26 +83,26 @@ TrainingRows::TrainingRows(int fold_, Range left_out_, const float* weight_, int
 
 double TrainingRows::shift(double lam) const { return std::clamp(lam * total, 1e-30, 1e30); }
 
-SquareResult solve_columns(const KernelView& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                           int n_threads, const MakeColumn& make_column) {
-  const size_t n = kernel.n, n_folds = problem.folds.size(), n_lambdas = problem.lambdas.size();
+SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                           int n_threads, const std::atomic<bool>* cancelled, const MakeColumn& make_column) {
+  const size_t n = kernel.n(), n_folds = problem.folds.size(), n_lambdas = problem.lambdas.size();
   const size_t n_columns = problem.n_targets * n_folds;
   SquareResult result{std::vector<float>(n_columns * n_lambdas * n),
                       std::vector<float>(problem.n_targets * n_lambdas * n),
                       std::vector<double>(n_columns * n_lambdas, std::numeric_limits<double>::quiet_NaN()),
                       std::vector<int8_t>(n_columns * n_lambdas, static_cast<int8_t>(Status::cancelled)),
-                      std::vector<int32_t>(n_columns * n_lambdas)};
+                      std::vector<int64_t>(n_columns * n_lambdas)};
   std::vector<TrainingRows> rows;
   for (int fold : problem.folds) {
     const Range left_out = fold < 0 ? Range{} : Range{fold == 0 ? 0 : fold_ends[fold - 1], fold_ends[fold]};
-    rows.emplace_back(fold, left_out, problem.weight, kernel.n, kernel.ld);
+    rows.emplace_back(fold, left_out, problem.weight, kernel.n(), kernel.ld());
   }
-  const BlockProduct product(kernel, fold_ends, n_threads);
+  const BlockProduct product(kernel, fold_ends, n_threads, cancelled);
   for (size_t first = 0; first < n_columns; first += kMostColumns) {
     std::vector<std::unique_ptr<SquareColumn>> columns;
     for (size_t c = first; c < std::min(n_columns, first + kMostColumns); ++c)
       columns.push_back(make_column(rows[c % n_folds], problem.targets + c / n_folds * n));
-    iterate(columns, product, kernel.cancelled, [&](size_t c) {
+    iterate(columns, product, cancelled, [&](size_t c) {
       const size_t column = first + c;
       finish(*columns[c], rows[column % n_folds], product, ColumnResult(result, problem, column, n));
       columns[c].reset();

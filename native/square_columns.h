@@ -34,7 +34,7 @@ struct SquareResult {
   std::vector<float> values;  // target, lambda, row
   std::vector<double> gap;
   std::vector<int8_t> status;
-  std::vector<int32_t> iterations;
+  std::vector<int64_t> iterations;
 };
 
 // What the columns of one fold share.
@@ -66,7 +66,7 @@ class SquareColumn {
 
 using MakeColumn = std::function<std::unique_ptr<SquareColumn>(const TrainingRows& rows, const float* target)>;
 
-SquareResult solve_columns(const KernelView& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                           int n_threads, const MakeColumn& make_column);
+SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                           int n_threads, const std::atomic<bool>* cancelled, const MakeColumn& make_column);
 
 }  // namespace localsvm

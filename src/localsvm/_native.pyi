@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _Squares: TypeAlias = tuple[
-    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int32]
+    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]
 ]
 
 class CancelToken:
@@ -59,6 +59,25 @@ class Cell:
         NDArray[np.int64],
     ]: ...
     def part(self, rows: Sequence[int], token: CancelToken | None = None) -> Cell: ...
+    def distances(self) -> NDArray[np.float32]: ...
+    def kernel_matrix(self) -> NDArray[np.float32]: ...
+
+class SquareCell:
+    """Kernel matrix, and least squares and expectiles on it, of one cell."""
+
+    def __init__(
+        self,
+        X: NDArray[np.float32],
+        fold_ends: Sequence[int],
+        kernel: str,
+        token: CancelToken | None = None,
+        max_bytes: int | None = None,
+        n_threads: int = 1,
+    ) -> None: ...
+    @property
+    def storage(self) -> str: ...
+    def part(self, rows: Sequence[int]) -> SquareCell: ...
+    def set_width(self, width: float, token: CancelToken | None = None) -> None: ...
     def solve_ridge(
         self,
         targets: NDArray[np.float32],
@@ -82,7 +101,6 @@ class Cell:
         token: CancelToken | None = None,
         n_threads: int = 1,
     ) -> _Squares: ...
-    def distances(self) -> NDArray[np.float32]: ...
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 
 def solve_paths(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,6 +50,11 @@ class Loss(Protocol):
     @property
     def lam_factors(self) -> Factors:
         """By what those of the lams are multiplied."""
+        ...
+
+    @property
+    def risk_is_value(self) -> bool:
+        """Whether the loss that selects is the training loss."""
         ...
 
     def clip(self, y: FloatArray) -> float:
@@ -111,6 +116,7 @@ class Hinge:
     tolerance: float = TOLERANCE
     width_factors: Factors = (1.0, 1.0)
     lam_factors: Factors = (1.0, 1.0)
+    risk_is_value: ClassVar[bool] = False
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -141,6 +147,7 @@ class _OfRealTargets(ABC):
     # More than the sign of a function counts: the smallest and the largest widths do not serve it, small lams do.
     width_factors: Factors = field(default=(2.0, 0.5), kw_only=True)
     lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
+    risk_is_value: ClassVar[bool] = True
 
     def allowed_gap(self, risk: float) -> float:
         """Return the tolerance."""
@@ -165,7 +172,7 @@ class Squares(_OfRealTargets):
 
     def allowed_gap(self, risk: float) -> float:
         """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
-        return self.tolerance * float(np.clip(10 * risk, 0.1, 1.0))
+        return self.tolerance * min(max(10 * risk, 0.1), 1.0)
 
 
 @dataclass(frozen=True)
@@ -191,6 +198,7 @@ class SquaredMargin(Squared):
     name: str = "squared margin"
     width_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
     lam_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
+    risk_is_value: ClassVar[bool] = False
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
         """Return 1 where the sign is wrong."""

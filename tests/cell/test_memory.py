@@ -6,11 +6,13 @@ from cells import same_cells
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localsvm.cell import CellSettings, CellTask, Grid, train, train_cell
+from localsvm.cell import CellSettings, CellTask, Grid, path, squares, train_cell
 from localsvm.cell.memory import cell_bytes
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.errors import InvalidParameter
+from localsvm.losses import Expectile, Squared
+from localsvm.reduction import Regression
 
 N, D = 400, 4
 GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[1e-1, 1e-2, 1e-3])
@@ -25,37 +27,57 @@ def task():
 @pytest.fixture
 def native_cells(monkeypatch):
     """The native cells that training makes."""
-    made, make = [], train.Cell
+    made = []
 
-    def keep(*arguments):
-        made.append(make(*arguments))
-        return made[-1]
+    def keeping(make):
+        def keep(*arguments):
+            made.append(make(*arguments))
+            return made[-1]
 
-    monkeypatch.setattr(train, "Cell", keep)
+        return keep
+
+    monkeypatch.setattr(path, "Cell", keeping(path.Cell))
+    monkeypatch.setattr(squares, "SquareCell", keeping(squares.SquareCell))
     return made
 
 
-def needed(n_threads):
-    return cell_bytes(N, D, n_lams=3, n_folds=5, n_threads=n_threads)
+def needed(n_threads, has_squares=False):
+    return cell_bytes(N, D, n_lams=3, n_folds=5, n_threads=n_threads, has_squares=has_squares)
+
+
+def regression(*losses):
+    return {"reduction": Regression(losses)}
 
 
 @pytest.mark.parametrize("n_threads", [1, 2])
 @pytest.mark.parametrize("storage", ["full", "kernel", "rows"])
-@pytest.mark.parametrize("options", [{}, {"refit": "retrain"}, {"search": "racing"}, {"kernel": "laplace"}], ids=str)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"refit": "retrain"},
+        {"search": "racing"},
+        {"kernel": "laplace"},
+        regression(Squared()),
+        regression(Expectile(0.8)) | {"search": "racing", "refit": "retrain"},
+    ],
+    ids=str,
+)
 def test_memory_and_threads_do_not_change_a_cell(task, native_cells, options, storage, n_threads):
     settings = CellSettings(grid=GRID, **options)
     expected = train_cell(task, settings)
-    plan = needed(n_threads)
+    plan = needed(n_threads, has_squares="reduction" in options)
     max_bytes = {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage]
     cell = train_cell(task, settings, max_bytes=max_bytes, n_threads=n_threads)
     same_cells(cell, expected)
     assert native_cells[-1].storage == storage
 
 
+@pytest.mark.parametrize("options", [{}, regression(Squared())], ids=["hinge", "squared"])
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads):
-    plan = needed(n_threads)
-    settings = CellSettings(grid=GRID)
+def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads, options):
+    plan = needed(n_threads, has_squares="reduction" in options)
+    settings = CellSettings(grid=GRID, **options)
     for max_bytes in (None, plan.full, plan.full - 1, plan.kernel, plan.kernel - 1, plan.smallest):
         train_cell(task, settings, max_bytes=max_bytes, n_threads=n_threads)
         assert native_cells[-1].storage == plan.storage(max_bytes)
@@ -73,15 +95,23 @@ def test_too_little_memory_is_refused_with_what_it_takes(task):
     n_lams=st.integers(1, 30),
     n_folds=st.integers(1, 20),
     n_threads=st.integers(1, 64),
+    has_squares=st.booleans(),
 )
-def test_less_storage_takes_less_memory_and_more_samples_more(n, d, n_lams, n_folds, n_threads):
+def test_less_storage_takes_less_memory_and_more_samples_more(n, d, n_lams, n_folds, n_threads, has_squares):
     def plan(size):
-        return cell_bytes(size, d, n_lams=n_lams, n_folds=n_folds, n_threads=n_threads)
+        return cell_bytes(size, d, n_lams=n_lams, n_folds=n_folds, n_threads=n_threads, has_squares=has_squares)
 
     assert plan(n).smallest <= plan(n).kernel
     assert plan(n).around < plan(n).smallest
     for storage in ("full", "kernel", "smallest"):
         assert getattr(plan(n + 1), storage) >= getattr(plan(n), storage)
+
+
+def test_squares_take_half_the_matrices():
+    for n in (1000, 20_000):
+        plan, squared = cell_bytes(n, 10), cell_bytes(n, 10, has_squares=True)
+        matrices, halves = (p.full - p.around - 4 * n * 10 for p in (plan, squared))
+        assert 0.45 < halves / matrices < 0.55
 
 
 @pytest.mark.parametrize("n_features", [54, 631])

@@ -8,7 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION
 from sklearn.kernel_ridge import KernelRidge
-from squares import ENDS, LAMS, TOLERANCE, TRUE, UNIT, WEIGHT, X200, Y200, equal, finite, smooth, solve
+from squares import (
+    ENDS,
+    LAMS,
+    TOLERANCE,
+    TRUE,
+    UNIT,
+    WEIGHT,
+    X200,
+    Y200,
+    equal,
+    finite,
+    half_bytes,
+    least_bytes,
+    smooth,
+    solve,
+)
 
 from localsvm import _reference as reference
 from localsvm._native import CancelToken, available_simd_levels, set_simd_level, simd_level
@@ -149,12 +164,29 @@ def test_folds_solved_together_are_solved_as_alone():
 def test_neither_threads_nor_storage_change_a_bit(n):
     X, y = smooth(n, 5, seed=3)
     options = {"weight": np.ones(n, dtype=np.float32), "ends": [n // 5, n // 2, n - 3, n], "lams": [1e-2, 1e-4]}
-    row = (n + 15) // 16 * 16 * 4
-    always = 5 * row + n * 16 * 12 + 32 * row
     plain = solve(X, y, **options)
-    for max_bytes in (None, always + n * row, always + 100 * row):
+    for share in (0.0, 0.3, 1.0):
         for n_threads in (1, 3):
+            max_bytes = least_bytes(n, 5) + int(share * half_bytes(n))
             equal(plain, solve(X, y, **options, n_threads=n_threads, max_bytes=max_bytes))
+
+
+@settings(deadline=None, max_examples=40)
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 160), n_folds=st.integers(1, 9))
+def test_folds_may_end_anywhere_and_be_empty(seed, n, n_folds):
+    rng = np.random.default_rng(seed)
+    X, y = smooth(n, seed=seed) if n > 1 else (np.zeros((1, 3), np.float32), np.ones(1, np.float32))
+    ends = [*sorted(rng.integers(0, n + 1, n_folds - 1).tolist()), n]
+    solved = solve(X, y, np.ones(n, np.float32), ends=ends, lams=[1e-1, 1e-3])
+    for fold in range(n_folds):
+        out = ~solved.train(fold)
+        assert (solved.beta[:, fold][..., out] == 0).all()
+        f = solved.beta[0, fold].astype(float) @ solved.K.astype(float)
+        size = np.abs(solved.beta[0, fold]).sum(axis=1, keepdims=True)
+        assert (np.abs(solved.values[0][:, out] - f[:, out]) <= 2.0**-21 * size).all()
+        for q in range(2):
+            if not out.all():
+                assert solved.true_gap(0, fold, q) <= TRUE * solved.gap[0, fold, q] + 1e-9
 
 
 @pytest.mark.parametrize("level", available_simd_levels())

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localsvm import _reference as reference
-from localsvm._native import Cell
+from localsvm._native import SquareCell
 
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]
 TOLERANCE = 1e-3
@@ -19,6 +19,17 @@ def smooth(n=200, d=3, seed=0):
     X = rng.random((n, d), dtype=np.float32)
     y = np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(n)
     return X, ((y - y.mean()) / y.std()).astype(np.float32)
+
+
+def half_bytes(n):
+    """Bytes of the upper half of a kernel matrix, in tiles of 48 rows and columns."""
+    blocks = -(-n // 48)
+    return blocks * (blocks + 1) // 2 * 4 * 48**2
+
+
+def least_bytes(n, d, n_threads=1):
+    """Bytes of a cell that stores its samples only, and makes a tile for each thread."""
+    return 4 * d * -(-n // 16) * 16 + n_threads * 4 * 48**2
 
 
 X200, Y200 = smooth()
@@ -80,7 +91,7 @@ def solve(
 ):
     targets = np.atleast_2d(targets).astype(np.float32)
     folds = list(range(len(ends))) if folds is None else folds
-    cell = Cell(X, ends, kernel, None, max_bytes)
+    cell = SquareCell(X, ends, kernel, None, max_bytes)
     cell.set_width(width)
     how = (tolerance, max_iterations, token, n_threads)
     if tau is None:

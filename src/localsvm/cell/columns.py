@@ -58,12 +58,17 @@ class Columns:
 
     def by_fold(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Sum (..., column) over the samples of each problem and fold: (..., problem, fold)."""
-        shape = values.shape[:-1]
+        starts, filled = self._filled_folds
+        sums = np.zeros((*values.shape[:-1], len(filled)))
+        sums[..., filled] = np.add.reduceat(values, starts, axis=-1)
+        return sums.reshape(*values.shape[:-1], *self.ends.shape)
+
+    @cached_property
+    def _filled_folds(self) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+        """First columns of the folds that have any, and which of all folds these are."""
         edges = np.concatenate([[0], self.ends.ravel()])
-        # One more column, so that the last edge has one. Where a fold is empty, reduceat takes the column at its edge.
-        padded = np.concatenate([values, np.zeros((*shape, 1))], axis=-1)
-        sums = np.add.reduceat(padded, edges, axis=-1)[..., :-1]
-        return np.where(np.diff(edges) > 0, sums, 0.0).reshape(*shape, *self.ends.shape)
+        filled = np.diff(edges) > 0
+        return edges[:-1][filled], filled
 
     def losses(self) -> Iterator[tuple[Loss, slice]]:
         """Yield each loss with the columns it judges."""

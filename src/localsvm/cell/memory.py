@@ -1,7 +1,7 @@
 """How much memory the training of a cell takes, before it is trained.
 
 Enters: the size of a cell and of its grid. Leaves: bytes by what is stored of the kernel matrix. The sums are those of
-native/cell.cpp (`StoragePlan`), and what surrounds it.
+native/cell.cpp (`StoragePlan`) and native/half_kernel.cpp (`HalfPlan`), and what surrounds them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ _PAD = 16  # floats: rows are padded to whole vectors
 _NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
 _BLOCK = 32  # rows a thread makes at a time
 _MOST_PINNED = 10  # rows a solver has in use at once
+_TILE = 48  # rows and columns of a tile, where the upper half of the matrix is stored in tiles
 _JUDGED = 7 * 8  # bytes per value: the clipped one, its risk and loss in double, and what comes up on the way to sums
 _KRYLOV_SPACES, _KRYLOV_VECTORS = 24, 200  # at once, of targets and folds; seldom more vectors in one
 _HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
@@ -86,14 +87,11 @@ def cell_bytes(
     >>> needed.storage(600_000_000)
     'rows'
     """
-    n, d = n_samples, n_features
-    row = 4 * ((n + _PAD - 1) // _PAD * _PAD)
-    samples = row * d
-    neighbours = n * _NEIGHBOURS * 12
-    scratch = row * _BLOCK * n_threads
-    pinned = min(n, _MOST_PINNED * n_threads) * row
+    n = n_samples
+    row = _row_bytes(n)
+    matrix = (_tiles if has_squares else _rows)(n, n_features, n_threads)
 
-    in_fold_order = 4 * n * d + 16 * n
+    in_fold_order = 4 * n * n_features + 16 * n
     columns = n if n_columns is None else n_columns
     coefficients = 4 * columns * n_lams * (n_folds + 1) + 4 * columns * n_folds
     validation = _JUDGED * columns * n_lams
@@ -102,14 +100,47 @@ def cell_bytes(
     solvers = n_threads * (7 * (row + 8192) + (3 + 2 * 4) * row + 16 * n)
     problems = columns * (16 + 8 * n_folds) + 64 * _PAD
     # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
-    parts = columns * _NEIGHBOURS * 12 + n_threads * n * row if has_parts else 0
+    parts = columns * _NEIGHBOURS * 12 + n_threads * matrix.kernel if has_parts else 0
     krylov = 4 * n * _KRYLOV_VECTORS * min(_KRYLOV_SPACES, n_folds * (columns // n)) if has_squares else 0
-    pages = _HUGE_PAGE * (4 + 2 * n_threads) if n * row >= _HUGE_PAGE else 0
+    pages = _HUGE_PAGE * (4 + 2 * n_threads) if matrix.kernel >= _HUGE_PAGE else 0
     around = in_fold_order + coefficients + validation + solvers + problems + parts + krylov + pages
-    native = samples + neighbours
     return CellBytes(
-        full=around + native + 2 * n * row,
-        kernel=around + native + scratch + n * row,
-        smallest=around + native + scratch + pinned,
+        full=around + matrix.always + 2 * matrix.kernel,
+        kernel=around + matrix.always + matrix.made_again + matrix.kernel,
+        smallest=around + matrix.always + matrix.made_again + matrix.fewest_rows,
         around=around,
     )
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """Bytes of a native cell: what it always has, its kernel matrix, and what there is where that is not all stored."""
+
+    always: int
+    kernel: int
+    made_again: int
+    fewest_rows: int
+
+
+def _rows(n: int, n_features: int, n_threads: int) -> _Matrix:
+    row = _row_bytes(n)
+    return _Matrix(
+        always=row * n_features + n * _NEIGHBOURS * 12,
+        kernel=n * row,
+        made_again=row * _BLOCK * n_threads,
+        fewest_rows=min(n, _MOST_PINNED * n_threads) * row,
+    )
+
+
+def _tiles(n: int, n_features: int, n_threads: int) -> _Matrix:
+    blocks, tile = -(-n // _TILE), 4 * _TILE**2
+    return _Matrix(
+        always=_row_bytes(n) * n_features + tile * n_threads,
+        kernel=blocks * (blocks + 1) // 2 * tile,
+        made_again=0,
+        fewest_rows=0,
+    )
+
+
+def _row_bytes(n: int) -> int:
+    return 4 * (-(-n // _PAD) * _PAD)

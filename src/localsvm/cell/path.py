@@ -1,6 +1,6 @@
 """Lambda paths of one width (Alg. 1, lines 6-10): all problems and folds, risks from the shared kernel matrix.
 
-Enters: a native cell and the problems on it. Leaves: coefficients, validation risks and certificates by problem, fold
+Enters: folded rows and the problems on them. Leaves: coefficients, validation risks and certificates by problem, fold
 and lam.
 """
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm._native import CancelToken, Cell, solve_paths
 from localsvm.cell.columns import Columns
+from localsvm.cell.folds import FoldedRows
 from localsvm.losses import BoxLoss
 from localsvm.reduction import Problem
 
@@ -61,8 +62,29 @@ class PathPlan:
     """Duality gap in risk units at which a solve stops."""
 
 
+@dataclass(frozen=True)
+class NativeCell:
+    """What a native cell is made of, and by how many threads; `token` stops its work."""
+
+    rows: FoldedRows
+    kernel: str
+    max_bytes: int | None
+    n_threads: int
+    token: CancelToken | None
+
+    @property
+    def arguments(self) -> tuple[NDArray[np.float32], list[int], str, CancelToken | None, int | None, int]:
+        """Those of its constructor."""
+        rows = self.rows
+        return rows.X, list(rows.ends), self.kernel, self.token, self.max_bytes, self.n_threads
+
+
 class PathSolver(Protocol):
-    """Solves the paths of all problems of a cell at the width it has."""
+    """Solves the paths of all problems of a cell at one width after the other."""
+
+    def set_width(self, width: float) -> None:
+        """Make the kernel matrix of this width."""
+        ...
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
@@ -77,14 +99,19 @@ def max_steps(n_samples: int) -> int:
 class BoxPaths:
     """Problems whose dual is a box; those on some of the rows only have a part of the cell."""
 
-    def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
-        self._n_threads, self._token = n_threads, token
+    def __init__(self, native: NativeCell, columns: Columns) -> None:
+        self._n_threads, self._token = native.n_threads, native.token
         self._max_steps = max_steps(len(columns.row))
+        self._cell = Cell(*native.arguments)
         self._cells, self._numbers = [], []
         for problem in columns.problems:
-            owner = cell if problem.rows is None else cell.part(problem.rows.tolist(), token)
+            owner = self._cell if problem.rows is None else self._cell.part(problem.rows.tolist(), self._token)
             self._cells.append(owner)
             self._numbers.append(_add_problem(owner, problem))
+
+    def set_width(self, width: float) -> None:
+        """Make the kernel matrix of this width."""
+        self._cell.set_width(width, self._token)
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
@@ -126,9 +153,16 @@ class Validation:
 
 def validate(columns: Columns, paths: WidthPaths) -> Validation:
     """Judge out-of-fold values, clipped, by risk and by training loss."""
-    f = np.clip(paths.values.astype(np.float64), -columns.clip, columns.clip)
-    risk, loss = np.empty_like(f), np.empty_like(f)
-    for judge, where in columns.losses():
-        risk[:, where] = judge.risk(columns.y[where], f[:, where])
-        loss[:, where] = judge.value(columns.y[where], f[:, where])
-    return Validation(*(np.moveaxis(columns.by_fold(values * columns.weight), 0, 1) for values in (risk, loss)))
+    f: NDArray[np.float64] = np.minimum(np.maximum(paths.values, -columns.clip), columns.clip)
+    risk = _sums(columns, [judge.risk(columns.y[where], f[:, where]) for judge, where in columns.losses()])
+    if all(problem.loss.risk_is_value for problem in columns.problems):
+        return Validation(risk, risk)
+    return Validation(
+        risk, _sums(columns, [judge.value(columns.y[where], f[:, where]) for judge, where in columns.losses()])
+    )
+
+
+def _sums(columns: Columns, judged: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Put (lam, column) side by side, and sum to (problem, lam, fold)."""
+    values = judged[0] if len(judged) == 1 else np.concatenate(judged, axis=1)
+    return columns.by_fold(values * columns.weight).swapaxes(0, 1)

@@ -1,6 +1,6 @@
 """Paths of squared losses: no box, but a ridge, so all lams of a width come from the same products with the kernel.
 
-Enters: a native cell and problems of least squares or expectiles. Leaves: `WidthPaths`, as for other losses.
+Enters: folded rows and problems of least squares or expectiles. Leaves: `WidthPaths`, as for other losses.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell
+from localsvm._native import SquareCell
 from localsvm.cell.columns import Columns
-from localsvm.cell.path import SKIPPED, BoxPaths, PathPlan, PathSolver, WidthPaths, uncancelled
+from localsvm.cell.path import SKIPPED, BoxPaths, NativeCell, PathPlan, PathSolver, WidthPaths, uncancelled
 from localsvm.losses import Expectile, Loss, Squares
 from localsvm.reduction import Problem
 
@@ -27,7 +27,7 @@ class _Targets:
     """Problems on the same rows with the same loss and weights, and so the same lams: they are solved together."""
 
     loss: Loss
-    cell: Cell
+    cell: SquareCell
     numbers: list[int]
     values: NDArray[np.float32]
     weight: NDArray[np.float32]
@@ -36,13 +36,26 @@ class _Targets:
 class SquarePaths:
     """Problems of least squares and expectiles: folds, lams and targets share the passes over the kernel matrix."""
 
-    def __init__(self, cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> None:
-        self._columns, self._n_threads, self._token = columns, n_threads, token
-        self._groups = [_targets(cell, columns, numbers, token) for numbers in _alike(columns.problems)]
+    def __init__(self, native: NativeCell, columns: Columns) -> None:
+        self._columns, self._n_threads, self._token = columns, native.n_threads, native.token
+        self._cell = SquareCell(*native.arguments)
+        self._groups = [_targets(self._cell, columns, numbers) for numbers in _alike(columns.problems)]
+
+    def set_width(self, width: float) -> None:
+        """Make the kernel matrix of this width."""
+        self._cell.set_width(width, self._token)
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
         begin = time.perf_counter()
+        if len(self._columns.problems) == 1:  # nothing to put side by side
+            beta, values, gap, status, steps = self._solve_group(self._groups[0], plan)
+            beta, values = beta[0], values[0]
+        else:
+            beta, values, gap, status, steps = self._side_by_side(plan)
+        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
+
+    def _side_by_side(self, plan: PathPlan) -> tuple[NDArray[Any], ...]:
         n_lams, n_columns = max(plan.n_lams), len(self._columns.row)
         beta = np.zeros((len(plan.folds), n_lams, n_columns), dtype=np.float32)
         values = np.zeros((n_lams, n_columns), dtype=np.float32)
@@ -50,8 +63,7 @@ class SquarePaths:
         gap, steps = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
         status = np.full(shape, SKIPPED, dtype=np.int8)
         for group in self._groups:
-            wanted = max(plan.n_lams[number] for number in group.numbers)
-            solved = self._solve_group(group, plan, plan.lams[group.numbers[0], :wanted].tolist())
+            solved = self._solve_group(group, plan)
             for place, number in enumerate(group.numbers):
                 kept = slice(0, plan.n_lams[number])
                 where = self._columns.of_problem(number)
@@ -59,9 +71,12 @@ class SquarePaths:
                 values[kept, where] = solved[1][place, kept]
                 for out, part in ((gap, solved[2]), (status, solved[3]), (steps, solved[4])):
                     out[number, :, kept] = part[place, :, kept]
-        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
+        return beta, values, gap, status, steps
 
-    def _solve_group(self, group: _Targets, plan: PathPlan, lams: list[float]) -> tuple[NDArray[Any], ...]:
+    def _solve_group(self, group: _Targets, plan: PathPlan) -> tuple[NDArray[Any], ...]:
+        """Solve for as many lams as one of its problems wants."""
+        wanted = max(plan.n_lams[number] for number in group.numbers)
+        lams = plan.lams[group.numbers[0], :wanted].tolist()
         folds, options = list(plan.folds), (plan.tolerance, _MAX_ITERATIONS, self._token, self._n_threads)
         if isinstance(group.loss, Expectile):
             return group.cell.solve_expectile(group.values, group.weight, folds, lams, group.loss.tau, *options)
@@ -83,20 +98,20 @@ def _alike(problems: Sequence[Problem]) -> list[list[int]]:
     return groups
 
 
-def _targets(cell: Cell, columns: Columns, numbers: list[int], token: CancelToken | None) -> _Targets:
+def _targets(cell: SquareCell, columns: Columns, numbers: list[int]) -> _Targets:
     problems = [columns.problems[number] for number in numbers]
     rows = problems[0].rows
     return _Targets(
         loss=problems[0].loss,
-        cell=cell if rows is None else cell.part(rows.tolist(), token),
+        cell=cell if rows is None else cell.part(rows.tolist()),
         numbers=numbers,
         values=np.stack([problem.y for problem in problems]).astype(np.float32),
         weight=problems[0].weight.astype(np.float32),
     )
 
 
-def path_solver(cell: Cell, columns: Columns, n_threads: int, token: CancelToken | None) -> PathSolver:
+def path_solver(native: NativeCell, columns: Columns) -> PathSolver:
     """Return the solver for the loss of the problems, which is of one kind in a cell."""
     if isinstance(columns.problems[0].loss, Squares):
-        return SquarePaths(cell, columns, n_threads, token)
-    return BoxPaths(cell, columns, n_threads, token)
+        return SquarePaths(native, columns)
+    return BoxPaths(native, columns)

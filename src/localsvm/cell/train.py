@@ -13,12 +13,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell
+from localsvm._native import CancelToken
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import combine, fold_shares, kernel_sums
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
-from localsvm.cell.path import SKIPPED, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths, validate
 from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
@@ -105,6 +105,10 @@ class _CellTraining:
         by_fold = self.columns.by_fold(self.columns.weight)
         self.total_weight = by_fold.sum(axis=1)
         self.fold_weight = by_fold[:, : self.n_validated]
+        # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
+        training = self.total_weight[:, None] - self.fold_weight
+        self.training_weight = np.where(training > 0, training, 1.0)
+        self.validated_weight = np.maximum(self.fold_weight.sum(axis=1), np.finfo(np.float64).tiny)
         self._make_grid()
         self.constants = settings.reduction.constants(rows.y, rows.weight)
         for problem in problems:
@@ -112,6 +116,8 @@ class _CellTraining:
         self.bounds = settings.reduction.bounds(rows.y)
         shape = (len(problems), len(self.widths), self.lams.shape[1], self.n_validated)
         self.risk, self.loss = np.full(shape, np.inf), np.full(shape, np.inf)
+        # Averages over all samples left out, by problem, width and lam.
+        self.mean_risk, self.mean_loss = np.full((2, *shape[:-1]), np.inf)
         self.gap = np.full(shape[1:], np.nan)
         self.status = np.full(shape[1:], SKIPPED, dtype=np.int8)
         self.steps = np.zeros(shape[1:], dtype=np.int64)
@@ -138,42 +144,34 @@ class _CellTraining:
         self.lams = np.stack([candidates(n_train=share * float(weight))[1] for weight in self.total_weight])
 
     def run(self) -> TrainedCell:
-        cell = self._native_cell()
-        solver = self._solver(cell)
+        solver = self._solver()
         if self.rows.n_folds == 1:  # one distinct row: nothing to validate on
             middle = np.zeros(len(self.columns.problems), dtype=np.intp)
             choice = Choice(middle + len(self.widths) // 2, middle + self.lams.shape[1] // 2)
-            return self._finish(self._retrain(cell, solver, choice), choice)
+            return self._finish(self._retrain(solver, choice), choice)
         for w, width in enumerate(self.widths):
-            self._set_width(cell, width)
+            self._set_width(solver, width)
             self._solve_width(solver, w)
             if self.on_share is not None:
                 self.on_share((w + 1) / len(self.widths))
         choice = self._choose()
-        beta = self._retrain(cell, solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
+        beta = self._retrain(solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
         return self._finish(beta, choice)
 
-    def _native_cell(self) -> Cell:
-        rows = self.rows
+    def _solver(self) -> PathSolver:
         begin = time.perf_counter()
-        n_features = rows.X.shape[1]
+        rows, kernel = self.rows, self.settings.kernel
         needed = self.settings.bytes_needed(
-            len(self.task.rows.y), n_features, self.n_threads, n_columns=len(self.columns.row)
+            len(self.task.rows.y), rows.X.shape[1], self.n_threads, n_columns=len(self.columns.row)
         )
-        max_bytes = needed.native(self.max_bytes)
-        cell = Cell(rows.X, list(rows.ends), self.settings.kernel, self.token, max_bytes, self.n_threads)
-        self.seconds["kernel"] += time.perf_counter() - begin
-        return cell
-
-    def _solver(self, cell: Cell) -> PathSolver:
-        begin = time.perf_counter()
-        solver = path_solver(cell, self.columns, self.n_threads, self.token)
+        native = NativeCell(rows, kernel, needed.native(self.max_bytes), self.n_threads, self.token)
+        solver = path_solver(native, self.columns)
         self.seconds["kernel"] += time.perf_counter() - begin
         return solver
 
-    def _set_width(self, cell: Cell, width: float) -> None:
+    def _set_width(self, solver: PathSolver, width: float) -> None:
         begin = time.perf_counter()
-        cell.set_width(width, self.token)
+        solver.set_width(width)
         self.seconds["kernel"] += time.perf_counter() - begin
 
     def _solve_width(self, solver: PathSolver, w: int) -> None:
@@ -202,21 +200,22 @@ class _CellTraining:
         self._remember_best(w, beta, values)
 
     def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
-        training = self.total_weight[:, None] - self.fold_weight[:, list(folds)]
-        # A problem may have all its samples in the fold left out: its machine is zero, whatever it weighs.
-        return PathPlan(folds, self.lams, n_lams, np.where(training > 0, training, 1.0), self._allowed_gap())
+        return PathPlan(folds, self.lams, n_lams, self.training_weight[:, list(folds)], self._allowed_gap())
 
     def _allowed_gap(self) -> float:
-        return self.settings.reduction.loss.allowed_gap(float(self._combined(self.risk).min()))
+        return self.settings.reduction.loss.allowed_gap(float(self.mean_risk.min()))
 
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
         validation = validate(self.columns, paths)
-        folds = list(folds)
         solved = np.isfinite(paths.gap).swapaxes(1, 2)
-        lams = slice(0, solved.shape[1])
-        for sums, out in ((validation.risk, self.risk), (validation.loss, self.loss)):
-            out[:, w, lams, folds] = np.moveaxis(np.where(solved, sums[..., folds], np.inf), 2, 0)
+        lams, folds = slice(0, solved.shape[1]), list(folds)
+        for sums, by_fold, mean in (
+            (validation.risk, self.risk, self.mean_risk),
+            (validation.loss, self.loss, self.mean_loss),
+        ):
+            by_fold[:, w, lams][..., folds] = np.where(solved, sums[..., folds], np.inf)
+            mean[:, w] = by_fold[:, w].sum(axis=-1) / self.validated_weight[:, None]
         self._certify((w, lams, folds), paths)
         self.seconds["solver"] += paths.seconds
         self.seconds["validation"] += time.perf_counter() - begin
@@ -229,11 +228,6 @@ class _CellTraining:
         self.steps[place] = paths.steps.sum(axis=0)
         self.n_unconverged += count_unconverged(paths.status)
 
-    def _combined(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Average summed risks (problem, ..., fold) over all samples left out."""
-        weight = np.maximum(self.fold_weight.sum(axis=1), np.finfo(np.float64).tiny)
-        return np.asarray(sums.sum(axis=-1) / weight.reshape(-1, *[1] * (sums.ndim - 2)))
-
     def _alive_lams(self, w: int, fold: int) -> NDArray[np.intp]:
         """Racing: how much of each problem's path a fold still has to solve.
 
@@ -245,7 +239,7 @@ class _CellTraining:
             return np.full(n_problems, n_lams)
         seen = np.maximum(self.fold_weight[:, :fold].sum(axis=1), np.finfo(np.float64).tiny)
         risk = self.risk[:, w, :, :fold].sum(axis=-1) / seen[:, None]
-        best = self._combined(self.risk[:, :w]).min(axis=(1, 2))
+        best = self.mean_risk[:, :w].min(axis=(1, 2))
         # A risk has about the spread of a rate, or, with squares and distances, of a mean of its own size.
         spread = np.where(best < 1, best * (1 - best), np.square(best))
         error = np.sqrt(2 * np.maximum(spread, 1e-4) / seen)
@@ -265,7 +259,7 @@ class _CellTraining:
 
     def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
         """Give each problem its best lam at this width, and see how all of them together judge samples left out."""
-        risk, loss = self._combined(self.risk[:, w]), self._combined(self.loss[:, w])
+        risk, loss = self.mean_risk[:, w], self.mean_loss[:, w]
         self.joint_lam[w] = lam = select_lams(risk, loss)
         of_problem = np.arange(len(lam))
         self.joint_ties[w] = self.total_weight @ risk[of_problem, lam]
@@ -279,7 +273,7 @@ class _CellTraining:
         if self.settings.reduction.one_width:
             w = select_width(self.joint_risk, self.joint_ties)
             return Choice(np.full(len(self.joint_lam[w]), w), self.joint_lam[w])
-        return select(self._combined(self.risk), self._combined(self.loss))
+        return select(self.mean_risk, self.mean_loss)
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
         begin = time.perf_counter()
@@ -290,12 +284,12 @@ class _CellTraining:
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
 
-    def _retrain(self, cell: Cell, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
+    def _retrain(self, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
         """Train once more on all samples, at the chosen points."""
         beta = np.zeros(len(self.columns.row), dtype=np.float32)
         gap, status = -np.inf, 0
         for w in np.unique(choice.width):
-            self._set_width(cell, self.widths[w])
+            self._set_width(solver, self.widths[w])
             here = choice.width == w
             n_lams = np.where(here, choice.lam + 1, 0)
             plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._allowed_gap())
@@ -344,7 +338,7 @@ class _CellTraining:
         out_of_fold = self._out_of_fold(FoldMachines(self.best_beta, self.best_values, width))
         risk, error = self._judge(out_of_fold)
         units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
-        risks = np.tensordot(units / self.total_weight.sum(), self._combined(self.risk), 1)
+        risks = np.tensordot(units / self.total_weight.sum(), self.mean_risk, 1)
         return TrainedCell(
             number=self.task.number,
             functions=functions,

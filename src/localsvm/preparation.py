@@ -74,7 +74,7 @@ class FitSettings:
         return {
             "localsvm": __version__,
             **reduction_values(cell.reduction),
-            "class_weight": self.class_factor,
+            "class_weight": self.class_factor or None,
             "objective": decision.objective,
             "false_alarm": decision.false_alarm,
             "partition": partition.kind if isinstance(partition.kind, str) else type(partition.kind).__name__,

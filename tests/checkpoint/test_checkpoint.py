@@ -194,7 +194,7 @@ CHANGED = {
     "refit": ("retrain", r"refit was 'combine', is 'retrain'"),
     "random_state": (5, r"random_state was 0, is 5"),
     "loss": ("squared", r"loss\.name was 'hinge', is 'squared margin'"),
-    "class_weight": ({1: 3}, r"class_weight was \[1\.0, 1\.0\], is \[1\.0, 3\.0\]"),
+    "class_weight": ({1: 3}, r"class_weight was None, is \[1\.0, 3\.0\]"),
     "objective": ("f1", r"positive_weights was \[1\.0\], is \[1\.0, .*objective was 'accuracy', is 'f1'"),
     "false_alarm": (0.1, r"false_alarm was None, is 0\.1"),
 }

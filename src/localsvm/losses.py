@@ -144,9 +144,9 @@ class _OfRealTargets(ABC):
     """What the losses on real targets share: functions end at the largest target, and the loss itself selects."""
 
     tolerance: float = field(default=TOLERANCE, kw_only=True)
-    # More than the sign of a function counts: the smallest and the largest widths do not serve it, small lams do.
+    # More than the sign of a function counts: the smallest and the largest widths do not serve it.
     width_factors: Factors = field(default=(2.0, 0.5), kw_only=True)
-    lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
+    lam_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
     risk_is_value: ClassVar[bool] = True
 
     def allowed_gap(self, risk: float) -> float:
@@ -168,7 +168,9 @@ class _OfRealTargets(ABC):
 
 @dataclass(frozen=True)
 class Squares(_OfRealTargets):
-    """What squared losses share: their dual is no box but a ridge."""
+    """What squared losses share: their dual is no box but a ridge, so that small lams cost little."""
+
+    lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
 
     def allowed_gap(self, risk: float) -> float:
         """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""

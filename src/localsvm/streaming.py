@@ -5,7 +5,7 @@ Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, to_numbers
 from localsvm.data.files.loading import OnRows
 from localsvm.data.files.schema import Kind
+from localsvm.data.files.table import read_ahead
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
@@ -119,10 +120,18 @@ def _predict_batches(
     probabilities: bool,
     rows: int,
 ) -> Iterator[Any]:
-    for batch in file.batches((*keep, *features.names), rows):
+    # Rows are made of the next batch while this one is predicted.
+    for batch, table in read_ahead(_with_tables(file, features, keep, rows), 1):
         kept = [(name, batch.column(name)) for name in keep]
-        columns = kept + _predicted(estimator, features.table(batch), probabilities)
+        columns = kept + _predicted(estimator, table, probabilities)
         yield pa.RecordBatch.from_arrays([pa.array(values) for _, values in columns], [name for name, _ in columns])
+
+
+def _with_tables(
+    file: TableFile, features: Features, keep: tuple[str, ...], rows: int
+) -> Generator[tuple[Any, Table], None, None]:
+    for batch in file.batches((*keep, *features.names), rows):
+        yield batch, features.table(batch)
 
 
 def _predicted(

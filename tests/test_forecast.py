@@ -32,9 +32,17 @@ def test_the_cells_are_those_of_the_fit(rows, kind):
 def test_all_cells_of_a_small_fit_tell_the_size_of_the_model(rows):
     clf = LocalSVC(cell_size=300, grid=SMALL, random_state=1)
     forecast = clf.forecast(*rows)
-    assert forecast.pilot_cells == forecast.n_cells
     sums = [part for cell in clf.fit(*rows).model_.cells for part in cell.functions.sums]
     assert forecast.model_bytes == sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
+
+
+def test_cells_that_agree_cost_nothing(rows):
+    X, y = rows
+    apart = np.concatenate([X, X + 100]), np.concatenate([y, np.ones(len(y))])
+    forecast = LocalSVC(cell_size=300, grid=SMALL, scaling=None, random_state=1).forecast(*apart)
+    assert forecast.pilot_cells < forecast.n_cells
+    alone = LocalSVR(cell_size=300, grid=SMALL).forecast(X, np.zeros(len(X)))
+    assert (alone.pilot_cells, alone.model_bytes) == (0, 0)
 
 
 def test_what_is_said_is_more_than_what_was_seen(rows):

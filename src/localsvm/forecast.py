@@ -55,19 +55,20 @@ def forecast_fit(
     begin = time.perf_counter()
     prepared = prepare(*present_rows(X, y, weight), settings)
     ready = time.perf_counter()
-    chosen = _spread_by_size(prepared.sizes)
-    sizes = prepared.sizes[chosen]
-    tasks = [prepared.tasks[number] for number in chosen.tolist()]
+    to_train = np.array([n for n in range(len(prepared.tasks)) if not prepared.tasks.agrees(n)], dtype=np.intp)
+    all_sizes = prepared.sizes[to_train]
+    chosen = _spread_by_size(all_sizes)
+    sizes = all_sizes[chosen]
+    tasks = [prepared.tasks[number] for number in to_train[chosen].tolist()]
     cells = train_cells(tasks, sizes, settings.cell, prepared.plan, on_progress)
     seconds = time.perf_counter() - ready
-    of_all = _share(prepared.sizes, _GROWTH) / _share(sizes, _GROWTH)
-    model_bytes = int(_model_bytes(cells) * prepared.sizes.sum() / sizes.sum())
+    model_bytes = int(_model_bytes(cells) * _ratio(all_sizes, sizes, 1.0))
     return Forecast(
         n_rows=prepared.n_rows,
         n_features=prepared.n_features,
         n_cells=len(prepared.sizes),
         largest_cell=int(prepared.sizes.max()),
-        seconds=ready - begin + seconds * of_all,
+        seconds=ready - begin + seconds * _ratio(all_sizes, sizes, _GROWTH),
         memory=_peak(prepared, settings.cell, model_bytes),
         model_bytes=model_bytes,
         pilot_cells=len(cells),
@@ -82,8 +83,10 @@ def _spread_by_size(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
     return by_size[((np.arange(count) + 0.5) * len(sizes) / count).astype(np.intp)]
 
 
-def _share(sizes: NDArray[np.intp], growth: float) -> float:
-    return float((sizes.astype(np.float64) ** growth).sum())
+def _ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float) -> float:
+    """Return how much more cells of all sizes are than those that were chosen."""
+    total, part = ((numbers.astype(np.float64) ** growth).sum() for numbers in (sizes, chosen))
+    return float(total / part) if part else 0.0
 
 
 def _model_bytes(cells: Sequence[TrainedCell]) -> int:

@@ -257,6 +257,11 @@ class CellTasks(Sequence[CellTask]):
         rows = replace(rows, weight=rows.weight * self._settings.factors(rows.y))
         return CellTask(rows, radius=cell_radius(rows), number=number)
 
+    def agrees(self, number: int) -> bool:
+        """Return whether all targets of a cell are the same, so that there is nothing to train."""
+        y = self._y[self._members.rows(number)]
+        return len(y) == 0 or bool((y == y[0]).all())
+
     def _empty_cell(self, number: int) -> CellTask:
         # Only a user's own partition has cells without rows; they predict what is best for all rows.
         none = np.zeros((0, self._rows.n_features), dtype=np.float32)

@@ -1,5 +1,7 @@
 """Displays: they draw what the model has, on the axes that they are given."""
 
+from copy import copy
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from localsvm.report import (
     CellsDisplay,
     PartitionDisplay,
     PredictionDisplay,
+    RelevanceDisplay,
     ReliabilityDisplay,
     ValidationSurfaceDisplay,
 )
@@ -176,3 +179,67 @@ def test_every_colour_of_the_theme_is_there_once():
     colours = list(theme().values())
     assert len(set(colours)) == len(colours)
     assert colours == [to_hex(colour) for colour in colours]
+
+
+def with_relevance(estimator, relevance):
+    known = copy(estimator)
+    known.feature_relevance_ = np.asarray(relevance, dtype=np.float64)
+    return known
+
+
+def labels(display):
+    return [label.get_text() for label in display.ax_.get_yticklabels()]
+
+
+def lengths(display):
+    return [bar.get_width() for bar in display.ax_.patches]
+
+
+def test_the_most_relevant_feature_is_on_top(models):
+    estimator = with_relevance(models("many_features").estimator, [1, 0, 2, 0.5, 3, 0.25, 0.25])
+    display = RelevanceDisplay.from_estimator(estimator)
+    assert labels(display) == ["x4", "x2", "x0", "x3", "x5", "x6", "x1"]
+    assert lengths(display) == [3, 2, 1, 0.5, 0.25, 0.25, 0]
+    bottom, top = display.ax_.get_ylim()
+    assert top < 0 < bottom  # the first bar is the upper one
+    display.figure_.canvas.draw()
+
+
+def test_relevance_is_drawn_on_given_axes_with_given_options(models):
+    estimator = with_relevance(models("two_classes").estimator, [1.5, 0.5])
+    _, ax = plt.subplots()
+    display = RelevanceDisplay.from_estimator(estimator, ax=ax, alpha=0.5)
+    assert display.ax_ is ax
+    assert {bar.get_alpha() for bar in ax.patches} == {0.5}
+
+
+@pytest.mark.parametrize("most", [1, 3, 5, 6])
+def test_of_many_features_the_last_bar_is_the_mean_of_the_others(most):
+    relevance, names = [3.0, 2.0, 0.5, 0.3, 0.15, 0.05], list("abcdef")
+    display = RelevanceDisplay(relevance, names, most).plot()
+    assert len(lengths(display)) == display.n_bars
+    if most >= 5:  # nothing is gained by the mean of one
+        assert labels(display) == names
+    else:
+        assert labels(display) == [*names[:most], f"mean of {6 - most} others"]
+        assert lengths(display)[-1] == pytest.approx(np.mean(relevance[most:]))
+
+
+def test_names_of_features_are_drawn_as_they_are():
+    display = RelevanceDisplay([1.9, 0.1], ["$x^2", "a name that is much too long for a plot"]).plot()
+    assert labels(display) == ["$x^2", "a name that is much too…"]
+    display.figure_.canvas.draw()
+
+
+def test_an_estimator_without_relevance_says_how_to_learn_it(models):
+    estimator = copy(models("two_classes").estimator)
+    estimator.feature_relevance_ = None
+    with pytest.raises(InvalidParameter, match="relevance='auto'"):
+        RelevanceDisplay.from_estimator(estimator)
+
+
+def test_relevance_and_names_must_fit():
+    with pytest.raises(InvalidParameter, match="2 names"):
+        RelevanceDisplay([1.0, 1.0, 1.0], ["a", "b"])
+    with pytest.raises(InvalidParameter, match="most=0"):
+        RelevanceDisplay([1.0], ["a"], most=0)

@@ -4,6 +4,7 @@ import pickle
 import re
 import subprocess
 import sys
+from copy import copy
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -114,6 +115,26 @@ def test_measures_and_confusions_are_in_the_page(models, pages):
         for count in row:
             assert f"{count:,.6g}" in page.text
     assert f"{100 * model.evaluation.headline.value:.2f} %" in page.text
+
+
+def test_features_that_differ_in_relevance_have_a_section(models, tmp_path):
+    estimator = copy(models("many_features").estimator)
+    estimator.feature_relevance_ = np.array([1, 0.125, 2, 0.5, 3, 0.25, 0.125])
+    page = Page(write_report(estimator, tmp_path / "report.html"))
+    assert "features" in {section["id"] for section in page.all("section")}
+    assert "#features" in {link["href"] for link in page.all("a")}
+    assert "plot-relevance" in {figure["id"] for figure in page.all("figure")}
+    table = page.text[page.text.index("Features by relevance") :]
+    assert table.index("x4 3") < table.index("x2 2") < table.index("x3 0.5") < table.index("x1 0.125")
+
+
+@pytest.mark.parametrize("relevance", [None, np.ones(7)])
+def test_features_that_do_not_differ_in_relevance_have_no_section(models, tmp_path, relevance):
+    estimator = copy(models("many_features").estimator)
+    estimator.feature_relevance_ = relevance
+    page = Page(write_report(estimator, tmp_path / "report.html"))
+    assert "features" not in {section["id"] for section in page.all("section")}
+    assert "plot-relevance" not in {figure["id"] for figure in page.all("figure")}
 
 
 def test_many_classes_have_a_list_of_confusions_instead_of_a_matrix(pages):

@@ -14,6 +14,7 @@ from localsvm.report.cells import CellsDisplay
 from localsvm.report.page import write_report
 from localsvm.report.partition import PartitionDisplay
 from localsvm.report.predictions import PredictionDisplay
+from localsvm.report.relevance import RelevanceDisplay
 from localsvm.report.reliability import ReliabilityDisplay
 from localsvm.report.surface import ValidationSurfaceDisplay
 
@@ -21,6 +22,7 @@ __all__ = [
     "CellsDisplay",
     "PartitionDisplay",
     "PredictionDisplay",
+    "RelevanceDisplay",
     "ReliabilityDisplay",
     "ValidationSurfaceDisplay",
     "write_report",

@@ -17,6 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.errors import InvalidParameter
@@ -26,6 +27,7 @@ from localsvm.report.advice import advise
 from localsvm.report.cells import QUANTITIES, CellsDisplay, cell_quantities
 from localsvm.report.partition import PartitionDisplay, cell_colours
 from localsvm.report.predictions import PredictionDisplay
+from localsvm.report.relevance import RelevanceDisplay
 from localsvm.report.reliability import ReliabilityDisplay
 from localsvm.report.style import require, theme
 from localsvm.report.surface import ValidationSurfaceDisplay
@@ -34,8 +36,9 @@ from localsvm.report.svg import draw_svg
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LARGE, _SMALL = (4.3, 3.4), (3.0, 1.9)  # inches
+_LARGE, _SMALL, _BAR = (4.3, 3.4), (3.0, 1.9), 0.21  # inches
 _MOST_TARGETS = 4  # whose predictions are drawn
+_MOST_BARS = 14
 
 _CELLS_DRAWN = {
     "areas": ("An area is a cell", " Dots are support vectors."),
@@ -111,6 +114,7 @@ def _page(estimator: Any, evaluation: Evaluation | None, title: str | None) -> s
     style, script = (Markup(_read(name)) for name in ("page.css", "page.js"))
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     confusion = evaluation.confusion if evaluation is not None else None
+    relevance = _relevance(estimator)
     return environment.from_string(_read("page.html")).render(
         style=style,
         script=script,
@@ -126,6 +130,8 @@ def _page(estimator: Any, evaluation: Evaluation | None, title: str | None) -> s
         matrix=confusion if confusion and len(confusion.labels) <= tables.MOST_CLASSES else None,
         confusions=tables.confusions(confusion) if confusion else None,
         test_plots=list(_test_plots(evaluation)) if evaluation is not None else [],
+        relevance=_relevance_plot(relevance) if relevance else None,
+        features=tables.features(relevance.names, relevance.relevance) if relevance else None,
         partition_plots=list(_partition_plots(estimator, evaluation)),
         surface=_surface_plot(estimator),
         cell_plots=list(_cell_plots(estimator)),
@@ -149,6 +155,23 @@ def _plot(
     paint: Callable[[Axes], object], name: str, title: str, caption: str, size: tuple[float, float] = _LARGE
 ) -> Plot:
     return Plot(name, title, caption, draw_svg(paint, name, size))
+
+
+def _relevance(estimator: Any) -> RelevanceDisplay | None:
+    """Return the relevance of the features, where it has been learned and they differ."""
+    learned = getattr(estimator, "feature_relevance_", None)
+    return None if learned is None or np.ptp(learned) == 0 else RelevanceDisplay.gather(estimator, most=_MOST_BARS)
+
+
+def _relevance_plot(display: RelevanceDisplay) -> Plot:
+    return _plot(
+        display.plot,
+        "relevance",
+        "Relevance of the features",
+        "How much a feature counts when rows are compared, learned on a sample of the training rows. The dashed line "
+        "is the mean over all features.",
+        (_LARGE[0], _BAR * (display.n_bars + 3)),
+    )
 
 
 def _partition_plots(estimator: Any, evaluation: Evaluation | None) -> Iterator[Plot]:

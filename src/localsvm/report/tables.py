@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localsvm.evaluation.cells import WORST_CELLS, worst_cells
 from localsvm.evaluation.places import Places
@@ -22,6 +23,9 @@ from localsvm.report.style import percent, short
 
 MOST_CELLS = 300
 """Cells in the table of all cells."""
+
+MOST_FEATURES = 300
+"""Features in the table of their relevance."""
 
 MOST_CLASSES = 12
 """Classes of a confusion matrix that is written in full."""
@@ -225,6 +229,14 @@ def confusions(confusion: Confusion) -> Table:
     columns = ("true class", "taken for", "rows", "share of the class")
     caption = f"The most frequent confusions of {len(names)} classes"
     return Table(caption, columns, rows, texts=columns[:2])
+
+
+def features(names: Sequence[str], relevance: NDArray[np.float64]) -> Table:
+    """Return the relevance of features, the largest first."""
+    order = np.argsort(-relevance, kind="stable")[:MOST_FEATURES]
+    rows = [(Entry(short(names[j], 40)), _entry(float(relevance[j]))) for j in order]
+    note = f"The most relevant {len(rows)} of {len(names):,} features." if len(rows) < len(names) else ""
+    return Table("Features by relevance; the mean is 1", ("feature", "relevance"), rows, texts=("feature",), note=note)
 
 
 def _value(measure: Measure) -> str:

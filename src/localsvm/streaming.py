@@ -5,6 +5,7 @@ Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the or
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,10 +48,10 @@ class Features:
         names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
         return cls(names, frozenset(names[j] for j in places), None if labels is None else tuple(labels.tolist()))
 
-    def table(self, batch: Any) -> Table:
-        """Return the rows of a batch."""
+    def table(self, batch: Any, out: NDArray[Any] | None = None) -> Table:
+        """Return the rows of a batch, in the memory of `out` if it is given."""
         codes = {name: CategoryCodes(name) for name in self.categories}
-        X = to_numbers(batch, self.names, codes=codes)
+        X = to_numbers(batch, self.names, codes=codes, out=out)
         for j, name in enumerate(self.names):
             if name in codes:
                 known = ~np.isnan(X[:, j])
@@ -109,7 +110,8 @@ def predict_batches(
         raise InvalidData(
             f"{file.name} has a column {min(taken)!r}, and so have the predictions: do not pass it through."
         )
-    return _predict_batches(estimator, file, features, tuple(keep), probabilities, rows)
+    # The next batch is predicted while the caller writes this one.
+    return read_ahead(_predict_batches(estimator, file, features, tuple(keep), probabilities, rows), 1)
 
 
 def _predict_batches(
@@ -119,7 +121,7 @@ def _predict_batches(
     keep: tuple[str, ...],
     probabilities: bool,
     rows: int,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     # Rows are made of the next batch while this one is predicted.
     for batch, table in read_ahead(_with_tables(file, features, keep, rows), 1):
         kept = [(name, batch.column(name)) for name in keep]
@@ -130,8 +132,16 @@ def _predict_batches(
 def _with_tables(
     file: TableFile, features: Features, keep: tuple[str, ...], rows: int
 ) -> Generator[tuple[Any, Table], None, None]:
+    """Yield batches and their rows, whose memory is used again when the table after the next one is made.
+
+    New memory costs more time than filling it.
+    """
+    used: deque[Any] = deque(maxlen=2)
     for batch in file.batches((*keep, *features.names), rows):
-        yield batch, features.table(batch)
+        room = used[0] if len(used) == 2 and len(used[0]) >= batch.num_rows else None
+        table = features.table(batch, room)
+        used.append(table.X if room is None else room)
+        yield batch, table
 
 
 def _predicted(
@@ -210,9 +220,9 @@ def evaluate_file(
     features = Features.find(estimator, file, ignored=others)
     evaluator = Evaluator(estimator)
     done = 0
-    for batch in file.batches((*features.names, *others), rows):
+    for batch, table in read_ahead(_with_tables(file, features, tuple(others), rows), 1):
         mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
-        evaluator.add(features.table(batch), _truth(estimator, batch.column(target), target, file.name), mass)
+        evaluator.add(table, _truth(estimator, batch.column(target), target, file.name), mass)
         done += batch.num_rows
         if on_rows is not None:
             on_rows(done, file.n_rows)

@@ -73,7 +73,7 @@ def test_a_directory_that_is_there_is_replaced_only_if_that_is_asked_for(model, 
 def test_a_model_of_another_kind_is_refused(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
-    with pytest.raises(InvalidFile, match="has a localsvm.spark.classifier.LocalSVMClassificationModel, not a"):
+    with pytest.raises(InvalidFile, match="LocalSVMClassificationModel, not a"):
         LocalSVMRegressionModel.load(path)
 
 

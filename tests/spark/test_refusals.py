@@ -1,4 +1,4 @@
-"""Frames that nothing can be learned from are refused with the column and the number of rows, before cells are trained."""
+"""Frames that nothing can be learned from are refused with the column and the number of rows, before any training."""
 
 import numpy as np
 import pytest
@@ -128,5 +128,5 @@ def test_the_rates_need_rows_of_both_kinds(spark):
 
 def test_a_regressor_refuses_a_level_that_is_none(spark):
     problem = PROBLEMS["numbers"]
-    with pytest.raises(InvalidParameter, match="level=1.5: a number between 0 and 1"):
+    with pytest.raises(InvalidParameter, match=r"level=1\.5: a number between 0 and 1"):
         LocalSVMRegressor(loss="quantile", level=1.5).fit(frame_of(spark, problem.X, label=problem.y))

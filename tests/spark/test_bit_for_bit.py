@@ -7,7 +7,7 @@ from spark_problems import PROBLEMS, two_classes
 
 from localsvm import LocalSVC
 from localsvm.model.store import model_bytes
-from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor
+from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, assembly, predict
 
 
 def on_cluster(problem):
@@ -75,6 +75,19 @@ def test_more_rows_than_one_traversal_takes_are_cut_as_one_machine_cuts_them(spa
     twin = LocalSVC(**parameters, n_jobs=1).fit(X, y)
     assert len(model.task_report) > 1
     assert without_seconds(model.toLocal().model_) == without_seconds(twin.model_)
+
+
+def test_a_large_model_stays_in_the_executors(spark, monkeypatch):
+    monkeypatch.setattr(assembly, "SMALL_MODEL", 0)
+    monkeypatch.setattr(predict, "BROADCAST_BYTES", 0)
+    problem = PROBLEMS["weights, copies, rates"]
+    frame = frame_of(spark, problem.X, label=problem.y, weight=problem.weight)
+    model = LocalSVMClassifier(**problem.on_spark, weightCol="weight").fit(frame)
+    twin = problem.fit_on_one_machine(model.coarse_cells)
+    (probability,) = in_order(model.transform(frame), "probability")
+    assert np.array_equal(probability, twin.predict_proba(problem.X))
+    assert model.toLocal().cells_ == twin.cells_
+    model.release()
 
 
 def test_neither_the_kind_of_features_nor_the_partitions_change_the_model(spark):

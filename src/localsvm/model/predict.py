@@ -13,6 +13,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.calibration import Calibration
 from localsvm.data.rows import ScaledRows
 from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.model.local_model import LocalModel
@@ -51,23 +52,41 @@ def predict_scores(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArr
 
 def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the probabilities (n_rows, n_classes) of the classes at every row of X."""
-    calibration = model.calibration
-    assert calibration is not None, "a model of classes has probabilities"
-    n_classes = calibration.present.shape[1]
-
-    def probabilities(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
-        cells = np.full(len(scores), cell)
-        if scores.shape[1] == n_classes:
-            return calibration.probabilities(_of_present(scores, calibration.present[cell]), cells)
-        positive = calibration.probability(scores[:, 0], cells)
-        return np.column_stack([1.0 - positive, positive])
-
-    return predict_rows(model, X, _of_scores(model, probabilities, n_classes), n_threads)
+    calibration = _calibration(model)
+    quantity = _of_scores(model, partial(_probabilities, calibration), calibration.present.shape[1])
+    return predict_rows(model, X, quantity, n_threads)
 
 
 def _of_scores(model: LocalModel, judge: Judge, n_columns: int) -> Quantity:
     rows = block_rows(model.n_features, BLOCK_ROWS)
     return Quantity(partial(cell_scores, model), (model.reduction.n_scores,), judge, (n_columns,), rows)
+
+
+def predict_classes(
+    model: LocalModel, X: RowSource, n_threads: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores and the probabilities of every row of X, for the cost of one of them."""
+    calibration, n_scores = _calibration(model), model.reduction.n_scores
+
+    def both(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+        return np.column_stack([scores, _probabilities(calibration, scores, cell)])
+
+    quantity = _of_scores(model, both, n_scores + calibration.present.shape[1])
+    columns = predict_rows(model, X, quantity, n_threads)
+    return columns[:, :n_scores], columns[:, n_scores:]
+
+
+def _calibration(model: LocalModel) -> Calibration:
+    assert model.calibration is not None, "a model of classes has probabilities"
+    return model.calibration
+
+
+def _probabilities(calibration: Calibration, scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+    cells = np.full(len(scores), cell)
+    if scores.shape[1] == calibration.present.shape[1]:
+        return calibration.probabilities(_of_present(scores, calibration.present[cell]), cells)
+    positive = calibration.probability(scores[:, 0], cells)
+    return np.column_stack([1.0 - positive, positive])
 
 
 def assign_rows(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.intp]:

@@ -249,4 +249,5 @@ NB_MODULE(_native, m) {
   m.def("set_simd_level", &choose_level, "name"_a);
   bind_squares(m);
   bind_partition(m);
+  bind_gradient(m);
 }

@@ -46,5 +46,6 @@ void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
 
 void bind_squares(nanobind::module_& m);
 void bind_partition(nanobind::module_& m);
+void bind_gradient(nanobind::module_& m);
 
 }  // namespace localsvm

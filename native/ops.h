@@ -11,6 +11,7 @@
 namespace localsvm {
 
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
+constexpr int kStrip = 512;         // samples whose weighted differences are summed in float
 constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 16;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
@@ -69,6 +70,15 @@ struct Ops {
 
   // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
+
+  // The slope of the kernel k = phi(d), -2 phi'(d), which gives grad_x k(x, s) = slope (s - x); that of the Laplace kernel, which
+  // has a tip, is 0 at 0.
+  void (*kernel_slopes)(Kernel kernel, float width, const float* distances, float* slopes, size_t n);
+
+  // out[a][k] += sum_j c[j] slopes[a][j - columns.begin] (x_j - x[a])_k for `count` points x[a], j in at most kStrip columns; the
+  // x_j are in panels as above.
+  void (*add_differences)(const float* const* x, int count, const float* const* slopes, const float* c,
+                          const float* panels, int n_features, Range columns, double* const* out);
 
   // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.
   double (*dot)(const float* a, const float* b, Range range);

@@ -95,6 +95,21 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
   for (size_t i = 0; i < n; i += W) store(k + i, kernel_of(kernel, load(distances + i), scale));
 }
 
+// Steeper than any kernel of use; infinity times a difference of 0 would be no number.
+constexpr float kSteepest = 1e30f;
+
+inline vf slope_of(Kernel kernel, vf squared_distance, vf scale) {
+  const vf k = kernel_of(kernel, squared_distance, scale);
+  if (kernel == Kernel::gauss) return vmin(-scale * (2.0f * k), splat(kSteepest));
+  const vf slope = vmin(-scale * k / vsqrt(squared_distance), splat(kSteepest));
+  return select(squared_distance > splat(0.0f), slope, splat(0.0f));
+}
+
+void kernel_slopes(Kernel kernel, float width, const float* distances, float* slopes, size_t n) {
+  const vf scale = kernel_scale(kernel, width);
+  for (size_t i = 0; i < n; i += W) store(slopes + i, slope_of(kernel, load(distances + i), scale));
+}
+
 // Four sums at a time keep the adders busy.
 double dot(const float* a, const float* b, Range range) {
   constexpr int H = W / 2;
@@ -301,6 +316,8 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void take_lanes(float* lanes, int n, float* y);
+void add_differences(const float* const* x, int count, const float* const* slopes, const float* c, const float* panels,
+                     int n_features, Range columns, double* const* out);
 
 // In nearest_level.cpp.
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
@@ -313,6 +330,8 @@ const Ops kOps = {
     squared_distances,
     neighbours,
     kernel_values,
+    kernel_slopes,
+    add_differences,
     dot,
     update_and_scan,
     gap,

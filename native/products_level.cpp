@@ -119,12 +119,44 @@ inline void in_groups(const Block& block, const BlockVector* vectors, int count)
   }
 }
 
+// H points, F features at a time; `weights` has a row of kStrip numbers for each point.
+template <int H, int F>
+__attribute__((always_inline)) inline void differences(const float* const* x, const float* weights, const float* panels,
+                                                       int n_features, int k, Range columns, double* const* out) {
+  vf sums[H * F];
+  LOCALSVM_UNROLL for (int a = 0; a < H * F; ++a) sums[a] = splat(0.0f);
+  for (int j = columns.begin; j < columns.end; j += W) {
+    const float* sample = panels + (static_cast<size_t>(j / kPad) * n_features + k) * kPad + j % kPad;
+    vf w[H];
+    LOCALSVM_UNROLL for (int a = 0; a < H; ++a) w[a] = used<F>(load(weights + a * kStrip + j - columns.begin));
+    LOCALSVM_UNROLL for (int q = 0; q < F; ++q) {
+      const vf xj = used<H>(load(sample + q * kPad));
+      LOCALSVM_UNROLL for (int a = 0; a < H; ++a) sums[q * H + a] += w[a] * (xj - x[a][k + q]);
+    }
+  }
+  for (int a = 0; a < H * F; ++a) out[a % H][k + a / H] += sum(sums[a]);
+}
+
+template <int H>
+inline void differences_of(const float* const* x, const float* const* slopes, const float* c, const float* panels,
+                           int n_features, Range columns, double* const* out) {
+  alignas(64) float weights[H * kStrip];
+  for (int a = 0; a < H; ++a)
+    for (int j = 0; j < columns.size(); j += W)
+      store(weights + a * kStrip + j, load(c + columns.begin + j) * load(slopes[a] + j));
+  int k = 0;
+  for (; k + 2 <= n_features; k += 2) differences<H, 2>(x, weights, panels, n_features, k, columns, out);
+  if (k < n_features) differences<H, 1>(x, weights, panels, n_features, k, columns, out);
+}
+
 }  // namespace
 
 // Called by the table in ops_level.cpp.
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void take_lanes(float* lanes, int n, float* y);
+void add_differences(const float* const* x, int count, const float* const* slopes, const float* c, const float* panels,
+                     int n_features, Range columns, double* const* out);
 
 void add_down(const Block& block, const BlockVector* vectors, int count) { in_groups<Down>(block, vectors, count); }
 
@@ -133,6 +165,14 @@ void add_across(const Block& block, const BlockVector* vectors, int count) { in_
 void take_lanes(float* lanes, int n, float* y) {
   for (int i = 0; i < n; i += 4) add_sums(lanes + i * W, y + i);
   for (int i = 0; i < n; ++i) store(lanes + i * W, splat(0.0f));
+}
+
+// The sum of a point and a feature runs over the samples in order, whatever the other points are.
+void add_differences(const float* const* x, int count, const float* const* slopes, const float* c, const float* panels,
+                     int n_features, Range columns, double* const* out) {
+  int a = 0;
+  for (; a + 4 <= count; a += 4) differences_of<4>(x + a, slopes + a, c, panels, n_features, columns, out + a);
+  for (; a < count; ++a) differences_of<1>(x + a, slopes + a, c, panels, n_features, columns, out + a);
 }
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -22,6 +22,8 @@ class Samples {
   // The same for k(x_rows[a], x_j).
   void kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns, float* const* out) const;
 
+  const float* panels() const { return panels_.data(); }
+
  private:
   class Packed;
 

@@ -131,6 +131,23 @@ def evaluate(
     kernel: str,
     width: float,
 ) -> NDArray[np.float32]: ...
+def gradients(
+    points: NDArray[np.float32],
+    support_vectors: NDArray[np.float32],
+    coefficients: NDArray[np.float32],
+    kernel: str,
+    width: float,
+    n_threads: int = 1,
+) -> NDArray[np.float32]: ...
+def mean_squared_gradients(
+    points: NDArray[np.float32],
+    weights: NDArray[np.float64],
+    support_vectors: NDArray[np.float32],
+    coefficients: NDArray[np.float32],
+    kernel: str,
+    width: float,
+    n_threads: int = 1,
+) -> NDArray[np.float64]: ...
 def simd_level() -> str: ...
 def available_simd_levels() -> list[str]: ...
 def set_simd_level(name: str) -> None: ...

@@ -51,6 +51,22 @@ def decision_values(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kern
     return np.asarray(K @ np.asarray(beta, dtype=np.float64))
 
 
+def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float) -> FloatArray:
+    """Differentiate sum_i beta_i k(x_i, x) by x at every point: (n_points, n_columns of beta, n_features).
+
+    The Laplace kernel has a tip: a sample where the point is counts as flat.
+    """
+    x, samples = (np.asarray(rows, dtype=np.float64) for rows in (points, samples))
+    away = x[:, None, :] - samples[None, :, :]
+    distance = np.sqrt(np.square(away).sum(axis=2, keepdims=True))
+    if kernel == "gauss":
+        exponent = -2 * away / width**2
+    else:
+        exponent = -np.divide(away, distance, out=np.zeros_like(away), where=distance > 0) / width
+    K = kernel_matrix(kernel, width, np.square(distance))
+    return np.asarray(np.einsum("pjk,jo->pok", exponent * K, np.asarray(beta, dtype=np.float64)))
+
+
 # ---------------------------------------------------------------------- the problem and its dual
 #
 # The SVM of a cell (Sec. 2) minimises over f in the kernel's RKHS

@@ -106,6 +106,10 @@ class Reduction(Protocol):
         """Return the scores (n, n_scores) of outputs (n, n_outputs)."""
         ...
 
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the derivatives (n, n_scores, d) of the scores, from those of the outputs (n, n_outputs, d)."""
+        ...
+
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the loss of every sample that its scores make."""
         ...
@@ -189,6 +193,10 @@ class Binary:
             return values
         return values[:, self.machine : self.machine + 1] - self.threshold
 
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the derivatives of the functions that have scores."""
+        return gradients if self.machine is None else gradients[:, self.machine : self.machine + 1]
+
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return how many of the machines err."""
         return np.asarray((np.where(scores >= 0, 1.0, -1.0) != y[:, None]).mean(axis=1))
@@ -243,10 +251,18 @@ class OneVsOne(_Classes):
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the mean of each class's values against the others."""
-        out = np.zeros((len(values), self.n_classes))
-        for column, (a, b) in zip(values.T, self.pairs, strict=True):
-            out[:, a] += column
-            out[:, b] -= column
+        return self._class_means(values)
+
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the means of the derivatives."""
+        return self._class_means(gradients)
+
+    def _class_means(self, of_pairs: FloatArray) -> FloatArray:
+        n_points, _, *rest = of_pairs.shape
+        out = np.zeros((n_points, self.n_classes, *rest))
+        for pair, (a, b) in enumerate(self.pairs):
+            out[:, a] += of_pairs[:, pair]
+            out[:, b] -= of_pairs[:, pair]
         return out / (self.n_classes - 1)
 
 
@@ -288,6 +304,10 @@ class OneVsRest(_Classes):
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values."""
         return values
+
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the derivatives of the values."""
+        return gradients
 
 
 @dataclass(frozen=True)
@@ -347,6 +367,10 @@ class Regression:
         """Return the values."""
         return values
 
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the derivatives of the values."""
+        return gradients
+
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the mean loss of the outputs."""
         losses = [loss.value(target, f) for (target, loss), f in zip(self._outputs(y), scores.T, strict=True)]
@@ -379,6 +403,10 @@ class Levels(Regression):
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values in ascending order, the rearrangement of Chernozhukov, Fernandez-Val, Galichon (2010)."""
         return np.sort(values, axis=1)
+
+    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
+        """Return the derivatives in the order of the values."""
+        return np.take_along_axis(gradients, values.argsort(axis=1, kind="stable")[:, :, None], axis=1)
 
 
 def _spread(y: FloatArray, weight: FloatArray) -> float:

@@ -225,3 +225,32 @@ def test_undoing_a_scaling_gives_back_the_rows(method):
     X[:, 1] = 7.0
     scaling = fit_scaling(method, X, np.ones(300))
     np.testing.assert_allclose(scaling.undo(scaling.apply(X)), X, rtol=1e-4, atol=1e-6)
+
+
+@every_method
+def test_slopes_are_the_limits_of_differences(method):
+    rng = np.random.default_rng(0)
+    # Values 0.1 apart: a step meets one knot at most.
+    X = np.round(np.column_stack([rng.normal(size=40), rng.exponential(size=40), np.full(40, 3.0)]), 1)
+    scaling = fit_scaling(method, X, rng.uniform(0.5, 2, size=40))
+    points = np.concatenate([X, X + 0.01, [X.min(axis=0) - 1, X.max(axis=0) + 1]])
+    inner = ((points > X.min(axis=0)) & (points < X.max(axis=0))) | (points < X.min(axis=0)) | (points > X.max(axis=0))
+    step = 2.0**-13  # float32 rounds ranks to 2^-24
+    differences = (scaling.apply(points + step).astype(np.float64) - scaling.apply(points - step)) / (2 * step)
+    np.testing.assert_allclose(scaling.slopes(points)[inner], differences[inner], atol=1e-2)
+
+
+@given(X=hnp.arrays(np.float64, shapes, elements=any_finite), method=st.sampled_from(METHODS))
+@settings(deadline=None)
+def test_slopes_are_finite_and_not_negative_whatever_the_columns(X, method):
+    slopes = fit_scaling(method, X, np.ones(len(X))).slopes(X)
+    assert slopes.shape == X.shape
+    assert np.isfinite(slopes).all()
+    assert (slopes >= 0).all()
+
+
+def test_ranks_have_the_slope_of_the_inside_at_their_ends():
+    X = np.array([[0.0], [1.0], [3.0]])
+    scaling = fit_scaling("quantile", X, np.ones(3))
+    first, last = 1 / 3, 1 / 6
+    np.testing.assert_allclose(scaling.slopes(X)[:, 0], [first, (first + last) / 2, last])

@@ -83,5 +83,5 @@ UNFITTED = {
 
 def predictions(estimator, X):
     """All that an estimator says of rows."""
-    names = ("predict", "decision_function", "predict_proba")
+    names = ("predict", "decision_function", "predict_proba", "gradient")
     return {name: getattr(estimator, name)(X) for name in names if hasattr(estimator, name)}

@@ -1,6 +1,6 @@
 """What training leaves of a cell: its functions as kernel sums, and the record of their selection.
 
-Enters: points. Leaves: the values of the cell's functions at them.
+Enters: points. Leaves: the values of the cell's functions at them, and their derivatives.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import evaluate
+from localsvm._native import evaluate, gradients
 from localsvm.cell.path import SKIPPED, STATUS
 
 PHASES = ("kernel", "solver", "validation", "selection")
@@ -72,6 +72,19 @@ class CellFunctions:
         for part in self.sums:
             out[:, part.outputs] += evaluate(points, part.support_vectors, part.coefficients, self.kernel, part.width)
         return np.clip(out, *self.bounds.T, out=out)
+
+    def gradients(self, points: NDArray[np.float32], values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the derivatives (n_points, n_outputs, n_features) of the values by the scaled features.
+
+        They are 0 where a value is cut at a bound. The tip that a Laplace kernel has at its support vector counts as
+        flat.
+        """
+        out = np.zeros((len(points), len(self.constants), points.shape[1]))
+        for part in self.sums:
+            out[:, part.outputs] += gradients(points, part.support_vectors, part.coefficients, self.kernel, part.width)
+        low, high = self.bounds.T
+        out[(values <= low) | (values >= high)] = 0.0
+        return out
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,18 @@ class AffineScaling:
             halves = X.astype(np.float64) / 2 - self.shift / 2
             return (2 * (self.factor * halves)).astype(np.float32)
 
+    def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the derivatives of the scaled columns by the given ones, at rows.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm.data.scaling import AffineScaling
+        >>> AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 0.0])).slopes(np.array([[1.0, 5.0]]))
+        array([[0.5, 0. ]])
+        """
+        return np.broadcast_to(self.factor, X.shape)
+
     def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return what scaled rows were before; a constant column is what it was.
 
@@ -65,6 +77,30 @@ class QuantileScaling:
         out = np.empty(X.shape, dtype=np.float32)
         for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
             out[:, j] = np.interp(X[:, j], knots, ranks)
+        return out
+
+    def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the derivatives of the scaled columns by the given ones, at rows.
+
+        At a knot it is the mean of both sides, at an end that of the inside; beyond the ends it is 0.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm.data.scaling import QuantileScaling
+        >>> scaling = QuantileScaling((np.array([0.0, 2.0, 3.0]),), (np.array([0.0, 0.5, 1.0]),))
+        >>> scaling.slopes(np.array([[1.0], [2.0], [3.0], [9.0]])).ravel().tolist()
+        [0.25, 0.375, 0.5, 0.0]
+        """
+        out = np.empty(X.shape)
+        for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
+            column = X[:, j]
+            # slopes[i] is that between knots i - 1 and i; of halves, whose difference cannot overflow.
+            slopes = np.pad(np.diff(ranks) * (_inverse(np.diff(knots / 2)) / 2), 1)
+            before = slopes[np.maximum(np.searchsorted(knots, column, "left"), 1)]
+            behind = slopes[np.minimum(np.searchsorted(knots, column, "right"), len(knots) - 1)]
+            inside = (column >= knots[0]) & (column <= knots[-1])
+            out[:, j] = np.where(inside, before / 2 + behind / 2, 0.0)
         return out
 
     def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:

@@ -41,6 +41,7 @@ from localsvm.estimators.validation import (
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit import FitResult, fit_model
 from localsvm.forecast import Forecast, forecast_fit
+from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import assign_rows, predict_scores
 from localsvm.model.store import StoredModel, write_model
@@ -364,6 +365,45 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         return assign_rows(self.model_, self._rows(X), self._n_threads())
+
+    def gradient(self, X: Any) -> NDArray[np.float64]:
+        """Return the partial derivatives of the prediction by the features, at every sample.
+
+        What is differentiated is `decision_function` of a classifier (of several classes: each class's
+        value, by pairs the mean of its clipped values), `predict` of a regressor, in units of the
+        features as given. Each sample's derivatives are those of its own cell; cells that are
+        averaged in prediction are averaged here. They are 0 where a value is cut, as a prediction at
+        the end of the targets' range is, and for a feature that was constant. At a sample that the
+        Laplace kernel was trained on, where the function has a tip, that tip counts as flat.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Samples.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features) or (n_samples, n_values, n_features)
+            Derivatives; a row for each value where `decision_function` or `predict` has several. With
+            categories or imputed values a column for each one of the model: numbers, where numbers
+            were missing, and one for each category.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm import LocalSVR
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.uniform(size=(500, 2))
+        >>> y = 3 * X[:, 0] + 0.1 * rng.normal(size=500)
+        >>> np.round(LocalSVR().fit(X, y).gradient([[0.5, 0.5]]), 0) + 0.0
+        array([[3., 0.]])
+        """
+        check_is_fitted(self)
+        return self._shown_of(predict_gradients(self.model_, self._rows(X), self._n_threads()))
+
+    @abstractmethod
+    def _shown_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what users see of scores (n_samples, n_scores, ...)."""
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)

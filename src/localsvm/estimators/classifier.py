@@ -387,7 +387,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> (clf.decision_function([[0.0], [1.2]]) > 0).tolist()
         [False, True]
         """
-        scores = self._scores(X)
+        return self._shown_of(self._scores(X))
+
+    def _shown_of(self, scores: FloatArray) -> FloatArray:
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: RowsLike) -> NDArray[Any]:

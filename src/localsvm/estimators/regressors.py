@@ -134,7 +134,10 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         >>> model.predict([[0.5], [2.5]]).shape
         (2,)
         """
-        return np.asarray(self._scores(X)[:, self._shown])
+        return self._shown_of(self._scores(X))
+
+    def _shown_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(scores[:, self._shown])
 
 
 @with_common_docs

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +27,26 @@ _FEW_ROWS = 64  # not worth a thread
 
 
 Judge = Callable[[NDArray[np.float64], int], NDArray[np.float64]]
-"""What to make of scores in a cell."""
+"""What to make of what is said in a cell."""
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What prediction computes for every row: `judge` of what its cell says, or of the mean of all that have a say."""
+
+    of_cell: Callable[[int, NDArray[np.float32]], NDArray[np.float64]]
+    """What a cell says of scaled points, (n_points, *cell_shape)."""
+    cell_shape: tuple[int, ...]
+    judge: Judge
+    shape: tuple[int, ...]
+    """Of what it makes of a point."""
+    block_rows: int
+    """Rows at a time."""
 
 
 def predict_scores(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the scores (n_rows, n_scores) of every row of X."""
-    return _predict(model, X, lambda scores, _: scores, model.reduction.n_scores, n_threads)
+    return predict_rows(model, X, _of_scores(model, lambda scores, _: scores, model.reduction.n_scores), n_threads)
 
 
 def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
@@ -46,7 +62,12 @@ def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -
         positive = calibration.probability(scores[:, 0], cells)
         return np.column_stack([1.0 - positive, positive])
 
-    return _predict(model, X, probabilities, n_classes, n_threads)
+    return predict_rows(model, X, _of_scores(model, probabilities, n_classes), n_threads)
+
+
+def _of_scores(model: LocalModel, judge: Judge, n_columns: int) -> Quantity:
+    rows = block_rows(model.n_features, BLOCK_ROWS)
+    return Quantity(partial(cell_scores, model), (model.reduction.n_scores,), judge, (n_columns,), rows)
 
 
 def assign_rows(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.intp]:
@@ -75,30 +96,33 @@ def _of_present(scores: NDArray[np.float64], present: NDArray[np.bool_]) -> NDAr
     return np.where(kept, scores, np.nan)
 
 
-def _predict(model: LocalModel, X: RowSource, judge: Judge, n_columns: int, n_threads: int) -> NDArray[np.float64]:
+def predict_rows(model: LocalModel, X: RowSource, quantity: Quantity, n_threads: int) -> NDArray[np.float64]:
+    """Return the quantity at every row of X."""
     rows = ScaledRows(X, model.scaling)
-    out = np.empty((len(rows), n_columns))
+    out = np.empty((len(rows), *quantity.shape))
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
-        _fill(model, rows, judge, out, map)
+        _fill(model, rows, quantity, out, map)
     else:
         with ThreadPoolExecutor(max_workers=n_threads) as pool:
-            _fill(model, rows, judge, out, pool.map)
+            _fill(model, rows, quantity, out, pool.map)
     return out
 
 
-def _fill(model: LocalModel, rows: ScaledRows, judge: Judge, out: NDArray[np.float64], thread_map: ThreadMap) -> None:
+def _fill(
+    model: LocalModel, rows: ScaledRows, quantity: Quantity, out: NDArray[np.float64], thread_map: ThreadMap
+) -> None:
     if isinstance(model.partition, AveragingPartition):
-        _fill_averages(model, model.partition, rows, judge, out, thread_map)
+        _fill_averages(model.partition, rows, quantity, out, thread_map)
     else:
         for block in row_blocks(0, len(rows), _GROUPED_ROWS):
-            _fill_from_own_cells(model, rows, block, judge, out, thread_map)
+            _fill_from_own_cells(model, rows, block, quantity, out, thread_map)
 
 
 def _fill_from_own_cells(
     model: LocalModel,
     rows: ScaledRows,
     group: slice,
-    judge: Judge,
+    quantity: Quantity,
     out: NDArray[np.float64],
     thread_map: ThreadMap,
 ) -> None:
@@ -112,31 +136,30 @@ def _fill_from_own_cells(
         for cell in range(first, last + 1):
             begin, end = np.clip(by_cell.span(cell), members.start, members.stop) - members.start
             if begin < end:
-                out[numbers[begin:end]] = judge(cell_scores(model, cell, points[begin:end]), cell)
+                out[numbers[begin:end]] = quantity.judge(quantity.of_cell(cell, points[begin:end]), cell)
 
     _fill_cells(model, rows, group, labels, thread_map)
     by_cell = Members.of_labels(labels, n_cells)
-    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), block_rows(rows.n_features, BLOCK_ROWS)))
+    for_each(thread_map, evaluate_range, row_blocks(0, len(labels), quantity.block_rows))
 
 
 def _fill_averages(
-    model: LocalModel,
     partition: AveragingPartition,
     rows: ScaledRows,
-    judge: Judge,
+    quantity: Quantity,
     out: NDArray[np.float64],
     thread_map: ThreadMap,
 ) -> None:
     def average(block: slice) -> None:
         points = rows.take(block)
         voters = partition.voters(points)
-        total = np.zeros((len(points), model.reduction.n_scores))
+        total = np.zeros((len(points), *quantity.cell_shape))
         for cell, votes in enumerate(voters.T):
             if votes.any():
-                total[votes] += cell_scores(model, cell, points[votes])
-        out[block] = judge(total / voters.sum(axis=1)[:, None], 0)
+                total[votes] += quantity.of_cell(cell, points[votes])
+        out[block] = quantity.judge((total.T / voters.sum(axis=1)).T, 0)
 
-    for_each(thread_map, average, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
+    for_each(thread_map, average, row_blocks(0, len(rows), quantity.block_rows))
 
 
 def cell_scores(model: LocalModel, cell: int, points: NDArray[np.float32]) -> NDArray[np.float64]:

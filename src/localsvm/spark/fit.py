@@ -21,12 +21,13 @@ from localsvm.errors import InvalidData
 from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LocalRegressor
-from localsvm.estimators.validation import check_magnitude, check_unit
+from localsvm.estimators.validation import check_magnitude, check_relevance, check_unit
 from localsvm.fit import FitResult
 from localsvm.model.store import StoredModel
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
-from localsvm.preparation import FitSettings, fit_sample_scaling, merge_sample, sample_rows
+from localsvm.preparation import FitSettings, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
 from localsvm.reduction import Binary
+from localsvm.relevance import Metric
 from localsvm.spark.assembly import Assembled, assemble, gather
 from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
 from localsvm.spark.columns import FeatureColumns, Layout, training_frame
@@ -64,7 +65,8 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     begin = time.perf_counter()
     problem = _survey(dataset, estimator, plan)
     rows, settings = problem.rows, problem.settings
-    scaling = _fit_scaling(problem)
+    scaling, metric = _fit_space(problem)
+    settings = replace(settings, cell=replace(settings.cell, kernel=metric.kernel))
     scaled = time.perf_counter()
     sized = cut_coarsely(rows, scaling, SplitLimit(settings.partition.cell_size), plan.coarse_size)
     cut = time.perf_counter()
@@ -75,7 +77,7 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     ended = time.perf_counter()
     seconds = {"scaling": scaled - begin, "partition": cut - scaled, **trained.seconds}
     seconds |= {"calibration": ended - decided, "total": ended - begin}
-    _become_fitted(estimator, problem, model, seconds, plan)
+    _become_fitted(estimator, problem, metric, model, seconds, plan)
     headline = StoredModel(
         model.model, model.table, {"estimator": estimator._values(), "user": {}}, seconds, __version__
     )
@@ -102,6 +104,8 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Pr
     else:
         check_unit(np.array(survey.target_ends))
         check_magnitude(survey.largest_weight, survey.n_present)
+    relevance = check_relevance(estimator.relevance, survey.n_features)
+    settings = replace(settings, relevance=relevance if isinstance(relevance, str | None) else tuple(relevance.tolist()))
     return _Problem(Rows(frame, layout, survey.n_present, settings.seed), survey, settings, classes)
 
 
@@ -129,27 +133,35 @@ def _class_settings(estimator: LocalSVC, settings: FitSettings, survey: Survey) 
     return settings
 
 
-def _fit_scaling(problem: _Problem) -> Scaling:
-    """Fit the scaling from the rows that one machine would draw."""
+def _fit_space(problem: _Problem) -> tuple[Scaling, Metric]:
+    """Fit the scaling, with the relevance in it, and the kernel from the rows that one machine would draw."""
     rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
     drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
     copies = np.repeat(np.arange(len(drawn)), drawn.copies)
     sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
     with ThreadPoolExecutor(settings.n_threads) as pool:
-        return fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)
+        scaling = fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)
+        metric = learn_sample_metric(sample, scaling, rows.n_rows, settings, limit, pool.map)
+    return scaling.weighted(metric.weights), metric
 
 
 def _become_fitted(
-    estimator: LocalEstimator, problem: _Problem, model: Assembled, seconds: dict[str, float], plan: FitPlan
+    estimator: LocalEstimator,
+    problem: _Problem,
+    metric: Metric,
+    model: Assembled,
+    seconds: dict[str, float],
+    plan: FitPlan,
 ) -> None:
     coarse = model.coarse
     none = np.empty(0)
     checked = Checked(np.empty((0, 0)), None, none, none, problem.settings, problem.classes)
     judgement = model.judgement
-    estimator._keep(FitResult(model.model, seconds, judgement.decision, judgement.left_out), checked)
+    estimator._keep(FitResult(model.model, seconds, judgement.decision, metric.weights, judgement.left_out), checked)
     estimator.cells_, estimator.n_cells_ = model.table.records(), len(model.table)
     estimator.n_features_in_ = problem.survey.n_features
     if not isinstance(plan.features, str):
         estimator.feature_names_in_ = np.array(plan.features, dtype=object)
     if coarse.nodes and plan.coarse_size != LARGEST_TRAVERSAL:
-        estimator.partition = coarse  # a fit on one machine with it is this one
+        # A fit on one machine is this one, in the space that the coarse cells lie in.
+        estimator.partition, estimator.relevance, estimator.kernel = coarse, metric.weights, metric.kernel

@@ -38,6 +38,10 @@ def _grid(value: Any) -> Any:
     return asdict(value) if isinstance(value, Grid) else _plain(value)
 
 
+def _numbers(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else np.asarray(value, dtype=np.float64).tolist()
+
+
 def _names(value: Any) -> FeatureColumns:
     return value if isinstance(value, str) else [str(name) for name in value]
 
@@ -60,6 +64,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     n_folds = _param("n_folds", "folds of the cross-validation in a cell")
     grid = _param("grid", "widths and lams to try: 10, 15, 20, or a Grid", _grid)
     kernel = _param("kernel", "'auto', 'gauss' or 'laplace'")
+    relevance = _param("relevance", "'auto', None, or a weight for every feature", _numbers)
     scaling = _param("scaling", "'auto', 'minmax', 'standard', 'quantile' or None")
     search = _param("search", "'full' or 'racing'")
     refit = _param("refit", "'combine' or 'retrain'")
@@ -79,6 +84,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
             n_folds=5,
             grid=10,
             kernel="auto",
+            relevance="auto",
             scaling="auto",
             search="full",
             refit="combine",
@@ -137,7 +143,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
 
     def _common(self) -> dict[str, Any]:
         """Return the parameters of an estimator of one machine that all have."""
-        names = ("cell_size", "n_folds", "kernel", "scaling", "search", "refit", "max_memory", "random_state")
+        names = ("cell_size", "n_folds", "kernel", "relevance", "scaling", "search", "refit", "max_memory", "random_state")
         grid = self.getOrDefault(self.grid)
         values = {name: self.getOrDefault(name) for name in names}
         return {**values, "grid": Grid(**grid) if isinstance(grid, dict) else grid}

@@ -41,8 +41,9 @@ def native_cells(monkeypatch):
     return made
 
 
-def needed(n_threads, has_squares=False):
-    return cell_bytes(N, D, n_lams=3, n_folds=5, n_threads=n_threads, has_squares=has_squares)
+def needed(n_threads, options):
+    has_squares, n_blended = "reduction" in options, 9 if options.get("refit") == "blend" else 0
+    return cell_bytes(N, D, n_lams=3, n_folds=5, n_threads=n_threads, has_squares=has_squares, n_blended=n_blended)
 
 
 def regression(*losses):
@@ -60,13 +61,14 @@ def regression(*losses):
         {"kernel": "laplace"},
         regression(Squared()),
         regression(Expectile(0.8)) | {"search": "racing", "refit": "retrain"},
+        regression(Squared()) | {"refit": "blend"},
     ],
     ids=str,
 )
 def test_memory_and_threads_do_not_change_a_cell(task, native_cells, options, storage, n_threads):
     settings = CellSettings(grid=GRID, **options)
     expected = train_cell(task, settings)
-    plan = needed(n_threads, has_squares="reduction" in options)
+    plan = needed(n_threads, options)
     max_bytes = {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage]
     cell = train_cell(task, settings, max_bytes=max_bytes, n_threads=n_threads)
     same_cells(cell, expected)
@@ -76,7 +78,7 @@ def test_memory_and_threads_do_not_change_a_cell(task, native_cells, options, st
 @pytest.mark.parametrize("options", [{}, regression(Squared())], ids=["hinge", "squared"])
 @pytest.mark.parametrize("n_threads", [1, 2])
 def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads, options):
-    plan = needed(n_threads, has_squares="reduction" in options)
+    plan = needed(n_threads, options)
     settings = CellSettings(grid=GRID, **options)
     for max_bytes in (None, plan.full, plan.full - 1, plan.kernel, plan.kernel - 1, plan.smallest):
         train_cell(task, settings, max_bytes=max_bytes, n_threads=n_threads)
@@ -84,7 +86,7 @@ def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads, option
 
 
 def test_too_little_memory_is_refused_with_what_it_takes(task):
-    smallest = needed(1).smallest
+    smallest = needed(1, {}).smallest
     with pytest.raises(InvalidParameter, match=f"in {smallest - 1} bytes: it needs {smallest} at least"):
         train_cell(task, CellSettings(grid=GRID), max_bytes=smallest - 1)
 

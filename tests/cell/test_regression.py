@@ -110,7 +110,7 @@ def test_a_retrained_tube_is_the_svm_of_the_epsilon_insensitive_loss(epsilon, we
     assert np.ptp(f) > 10 * allowed
 
 
-@pytest.mark.parametrize("refit", ["combine", "retrain"])
+@pytest.mark.parametrize("refit", ["combine", "retrain", "blend"])
 @pytest.mark.parametrize("search", ["full", "racing"])
 def test_several_quantiles_and_targets_are_those_of_each_to_the_bit(search, refit):
     X, y = wave(120, 2)
@@ -185,7 +185,7 @@ def test_folds_of_a_regression_are_those_of_the_rows_whatever_the_targets():
         np.testing.assert_array_equal(rows.X, folds[0].X)
 
 
-@pytest.mark.parametrize("refit", ["combine", "retrain"])
+@pytest.mark.parametrize("refit", ["combine", "retrain", "blend"])
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
 def test_targets_that_agree_give_a_constant_and_others_are_trained_on(n, refit):
     X, y = wave(n, 2)
@@ -197,7 +197,7 @@ def test_targets_that_agree_give_a_constant_and_others_are_trained_on(n, refit):
     assert ((values[:, 1] >= y[:, 1].min()) & (values[:, 1] <= y[:, 1].max())).all()
 
 
-@pytest.mark.parametrize("refit", ["combine", "retrain"])
+@pytest.mark.parametrize("refit", ["combine", "retrain", "blend"])
 def test_different_targets_of_equal_rows_give_their_quantile(refit):
     X, y = np.ones((9, 2)), np.arange(9.0)
     settings = CellSettings(reduction=quantiles(0.25, 0.5), grid=Grid(n_widths=3, n_lams=3), refit=refit)

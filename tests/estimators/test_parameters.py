@@ -30,15 +30,16 @@ CHOICES = {
     "missing": "one of 'error', 'impute'",
     "refit": "one of 'combine', 'retrain'",
 }
+REGRESSORS_REFIT = "one of 'combine', 'retrain', 'blend'"
 OWN_CHOICES = {
     LocalSVC: {
         "multiclass": "one of 'ovo', 'ovr'",
         "loss": "one of 'hinge', 'squared'",
         "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
     },
-    LocalSVR: {"loss": "one of 'squared', 'epsilon_insensitive'"},
-    LocalQuantileRegressor: {},
-    LocalExpectileRegressor: {},
+    LocalSVR: {"loss": "one of 'squared', 'epsilon_insensitive'", "refit": REGRESSORS_REFIT},
+    LocalQuantileRegressor: {"refit": REGRESSORS_REFIT},
+    LocalExpectileRegressor: {"refit": REGRESSORS_REFIT},
 }
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 

@@ -6,6 +6,9 @@ prediction costs one kernel row per support vector.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,19 +35,29 @@ def combine(columns: Columns, beta: NDArray[np.float32], shares: NDArray[np.floa
     return np.asarray((by_column * beta).sum(axis=0), dtype=np.float32)
 
 
-def kernel_sums(
-    columns: Columns, beta: NDArray[np.float32], width: NDArray[np.float64], X: NDArray[np.float32]
-) -> tuple[KernelSum, ...]:
+@dataclass(frozen=True)
+class Term:
+    """Coefficients of the problems that have machines of this width; of other columns they do not count."""
+
+    width: float
+    problems: NDArray[np.intp]
+    beta: NDArray[np.float32]
+
+
+def terms_by_width(beta: NDArray[np.float32], width: NDArray[np.float64]) -> list[Term]:
+    """Return the terms of machines that have one width each, by problem."""
+    return [Term(float(value), np.flatnonzero(width == value), beta) for value in np.unique(width)[::-1]]
+
+
+def kernel_sums(columns: Columns, terms: Iterable[Term], X: NDArray[np.float32]) -> tuple[KernelSum, ...]:
     """Turn coefficients of columns into kernel sums: one for all problems of a width that are on the same rows.
 
     Of one-vs-one problems that is one sum per class, whose support vectors have a coefficient against each other class.
     """
-    scale = np.array([problem.scale for problem in columns.problems])
-    scaled = (beta * scale[columns.problem]).astype(np.float32)
+    scale = np.array([problem.scale for problem in columns.problems])[columns.problem]
     sums = []
-    for value in np.unique(width)[::-1]:
-        numbers = np.flatnonzero(width == value)
-        sums += _sums_of_width(columns, scaled, numbers, float(value), X)
+    for term in terms:
+        sums += _sums_of_width(columns, (term.beta * scale).astype(np.float32), term.problems, term.width, X)
     return tuple(sums)
 
 

@@ -116,6 +116,14 @@ class Grid:
         """Return the grid that liquidSVM's code uses, which differs from the paper's text."""
         return cls(n_widths=steps, n_lams=steps, rule="liquidsvm")
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of widths and of lams."""
+        return (
+            self.n_widths if self.widths is None else len(self.widths),
+            self.n_lams if self.lams is None else len(self.lams),
+        )
+
     def with_factors(self, width: Factors = (1.0, 1.0), lam: Factors = (1.0, 1.0)) -> Grid:
         """Return the grid with the ends of its default widths and lams multiplied; those that the user gave stay."""
         if self.rule != "default":

@@ -16,6 +16,7 @@ _BLOCK = 32  # rows a thread makes at a time
 _MOST_PINNED = 10  # rows a solver has in use at once
 _TILE = 48  # rows and columns of a tile, where the upper half of the matrix is stored in tiles
 _JUDGED = 7 * 8  # bytes per value: the clipped one, its risk and loss in double, and what comes up on the way to sums
+_BLENDED = 12  # bytes per value of one problem: half of all, the means with each of them, and what these lose
 _KRYLOV_SPACES, _KRYLOV_VECTORS = 24, 200  # at once, of targets and folds; seldom more vectors in one
 _HUGE_PAGE = 2 << 20  # large arrays are rounded up to it
 
@@ -61,6 +62,7 @@ def cell_bytes(
     n_columns: int | None = None,
     has_parts: bool = False,
     has_squares: bool = False,
+    n_blended: int = 0,
 ) -> CellBytes:
     """Return the bytes that `train_cell` takes beyond the task that it is given.
 
@@ -78,6 +80,8 @@ def cell_bytes(
         Whether there are problems on some of the samples only.
     has_squares : bool
         Whether problems are of least squares or expectiles, which are solved in Krylov spaces.
+    n_blended : int
+        Grid points whose values are kept to be blended.
 
     Examples
     --------
@@ -103,7 +107,8 @@ def cell_bytes(
     parts = columns * _NEIGHBOURS * 12 + n_threads * matrix.kernel if has_parts else 0
     krylov = 4 * n * _KRYLOV_VECTORS * min(_KRYLOV_SPACES, n_folds * (columns // n)) if has_squares else 0
     pages = _HUGE_PAGE * (4 + 2 * n_threads) if matrix.kernel >= _HUGE_PAGE else 0
-    around = in_fold_order + coefficients + validation + solvers + problems + parts + krylov + pages
+    blending = n_blended * (4 * columns + _BLENDED * n)
+    around = in_fold_order + coefficients + validation + solvers + problems + parts + krylov + blending + pages
     return CellBytes(
         full=around + matrix.always + 2 * matrix.kernel,
         kernel=around + matrix.always + matrix.made_again + matrix.kernel,

@@ -53,17 +53,19 @@ class CellSettings:
         self, n_samples: int, n_features: int, n_threads: int = 1, n_columns: int | None = None
     ) -> CellBytes:
         """Return what training a cell takes; at most, as long as the samples of all problems are not counted."""
-        grid, reduction = self.grid, self.reduction
+        reduction = self.reduction
+        n_widths, n_lams = self.grid.shape
         n_samples *= reduction.copies
         return cell_bytes(
             n_samples,
             n_features,
-            n_lams=grid.n_lams if grid.lams is None else len(grid.lams),
+            n_lams=n_lams,
             n_folds=self.folds_made,
             n_threads=n_threads,
             n_columns=n_samples * reduction.columns_per_row if n_columns is None else n_columns,
             has_parts=reduction.has_parts,
             has_squares=isinstance(reduction.loss, Squares),
+            n_blended=n_widths * n_lams if self.refit == "blend" else 0,
         )
 
     @property

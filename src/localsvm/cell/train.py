@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm._native import CancelToken
+from localsvm.cell.blend import blend
 from localsvm.cell.columns import Columns
-from localsvm.cell.combine import combine, fold_shares, kernel_sums
+from localsvm.cell.combine import Term, combine, fold_shares, kernel_sums, terms_by_width
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths, validate
@@ -129,6 +130,9 @@ class _CellTraining:
         # Coefficients of one point per problem are kept: the best so far.
         self.best_beta = np.zeros((self.n_validated, len(self.columns.row)), dtype=np.float32)
         self.best_values = np.zeros(len(self.columns.row), dtype=np.float32)
+        # A blend needs the values of all points.
+        n_kept = len(self.widths) if settings.refit == "blend" else 0
+        self.values = np.zeros((n_kept, self.lams.shape[1], len(self.columns.row)), dtype=np.float32)
 
     def _make_grid(self) -> None:
         """Set the widths of the cell, and descending lams for every problem, by its size."""
@@ -148,15 +152,18 @@ class _CellTraining:
         if self.rows.n_folds == 1:  # one distinct row: nothing to validate on
             middle = np.zeros(len(self.columns.problems), dtype=np.intp)
             choice = Choice(middle + len(self.widths) // 2, middle + self.lams.shape[1] // 2)
-            return self._finish(self._retrain(solver, choice), choice)
+            return self._finish(self._retrain(solver, self._alone(choice)), choice)
         for w, width in enumerate(self.widths):
             self._set_width(solver, width)
             self._solve_width(solver, w)
             if self.on_share is not None:
                 self.on_share((w + 1) / len(self.widths))
         choice = self._choose()
-        beta = self._retrain(solver, choice) if self.settings.refit == "retrain" else self._combine(choice)
-        return self._finish(beta, choice)
+        if self.settings.refit == "combine":
+            terms = terms_by_width(self._combine(choice), self.widths[choice.width])
+        else:
+            terms = self._retrain(solver, self._blend() if self.settings.refit == "blend" else self._alone(choice))
+        return self._finish(terms, choice)
 
     def _solver(self) -> PathSolver:
         begin = time.perf_counter()
@@ -216,6 +223,8 @@ class _CellTraining:
         ):
             by_fold[:, w, lams][..., folds] = np.where(solved, sums[..., folds], np.inf)
             mean[:, w] = by_fold[:, w].sum(axis=-1) / self.validated_weight[:, None]
+        if self.settings.refit == "blend":
+            self.values[w, lams] += paths.values  # zero outside these folds
         self._certify((w, lams, folds), paths)
         self.seconds["solver"] += paths.seconds
         self.seconds["validation"] += time.perf_counter() - begin
@@ -247,6 +256,8 @@ class _CellTraining:
         return np.where(alive.any(axis=1), n_lams - alive[:, ::-1].argmax(axis=1), 0)
 
     def _remember_best(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+        if self.settings.refit == "blend":
+            return
         begin = time.perf_counter()
         if self.settings.reduction.one_width:
             self._judge_width(w, beta, values)
@@ -284,27 +295,45 @@ class _CellTraining:
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
 
-    def _retrain(self, solver: PathSolver, choice: Choice) -> NDArray[np.float32]:
-        """Train once more on all samples, at the chosen points."""
-        beta = np.zeros(len(self.columns.row), dtype=np.float32)
+    def _alone(self, choice: Choice) -> NDArray[np.float64]:
+        """Return the shares of grid points when each problem has one."""
+        shares = np.zeros(self.mean_risk.shape)
+        shares[np.arange(len(choice.width)), choice.width, choice.lam] = 1.0
+        return shares
+
+    def _blend(self) -> NDArray[np.float64]:
+        """Return the shares of grid points whose mean errs least, and keep the values of that mean."""
+        begin = time.perf_counter()
+        shares = blend(self.columns, self.values, self.mean_risk, self.n_validated)
+        self.best_values[:] = 0
+        for number, w, lam in zip(*np.nonzero(shares), strict=True):
+            where = self.columns.of_problem(int(number))
+            self.best_values[where] += np.float32(shares[number, w, lam]) * self.values[w, lam, where]
+        self.seconds["selection"] += time.perf_counter() - begin
+        return shares
+
+    def _retrain(self, solver: PathSolver, shares: NDArray[np.float64]) -> list[Term]:
+        """Train once more on all samples, at every grid point that has a share."""
+        terms = []
         gap, status = -np.inf, 0
-        for w in np.unique(choice.width):
+        for w in np.flatnonzero(shares.any(axis=(0, 2))):
             self._set_width(solver, self.widths[w])
-            here = choice.width == w
-            n_lams = np.where(here, choice.lam + 1, 0)
+            n_lams = _lams_needed(shares[:, w])
             plan = PathPlan([-1], self.lams, n_lams.tolist(), self.total_weight[:, None], self._allowed_gap())
             paths = solver.solve(plan)
-            columns = np.flatnonzero(here[self.columns.problem])
-            beta[columns] = paths.beta[0, choice.lam[self.columns.problem[columns]], columns]
-            last = (np.flatnonzero(here), 0, choice.lam[here])
-            gap, status = max(gap, float(paths.gap[last].max())), max(status, int(paths.status[last].max()))
-            self.n_unconverged += count_unconverged(paths.status[last])
+            by_column = shares[self.columns.problem, w, : paths.beta.shape[1]]
+            beta = np.einsum("cl,lc->c", by_column, paths.beta[0]).astype(np.float32)
+            terms.append(Term(float(self.widths[w]), np.flatnonzero(n_lams), beta))
+            number, lam = np.nonzero(shares[:, w])
+            used = (number, 0, lam)
+            gap, status = max(gap, float(paths.gap[used].max())), max(status, int(paths.status[used].max()))
+            self.n_unconverged += count_unconverged(paths.status[used])
             self.seconds["solver"] += paths.seconds
         self.refit_certificate = (gap, status)
-        return beta
+        return terms
 
-    def _functions(self, beta: NDArray[np.float32], width: NDArray[np.float64]) -> CellFunctions:
-        sums = kernel_sums(self.columns, beta, width, self.rows.X)
+    def _functions(self, terms: Sequence[Term]) -> CellFunctions:
+        sums = kernel_sums(self.columns, terms, self.rows.X)
         return CellFunctions(self.settings.kernel, self.constants, self.bounds, sums)
 
     def _out_of_fold(self, machines: FoldMachines) -> OutOfFold:
@@ -327,14 +356,14 @@ class _CellTraining:
         """Evaluate the machines of each fold: a sample is not in all problems, but all of them judge it."""
         return np.concatenate(
             [
-                self._functions(beta, machines.width).values(self.rows.X[self.rows.fold(fold)])
+                self._functions(terms_by_width(beta, machines.width)).values(self.rows.X[self.rows.fold(fold)])
                 for fold, beta in enumerate(machines.beta)
             ]
         )
 
-    def _finish(self, beta: NDArray[np.float32], choice: Choice) -> TrainedCell:
+    def _finish(self, terms: Sequence[Term], choice: Choice) -> TrainedCell:
         width = self.widths[choice.width]
-        functions = self._functions(beta, width)
+        functions = self._functions(terms)
         out_of_fold = self._out_of_fold(FoldMachines(self.best_beta, self.best_values, width))
         risk, error = self._judge(out_of_fold)
         units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
@@ -366,6 +395,12 @@ class _CellTraining:
         risk = self.settings.reduction.risk(out_of_fold.y[left_out], out_of_fold.scores[left_out].astype(np.float64))
         mean = float(risk @ weight / weight.sum())
         return mean, float(np.sqrt(np.square(risk - mean) @ weight) / weight.sum())
+
+
+def _lams_needed(shares: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return how much of its path each problem needs for the last lam that has a share (problem, lam)."""
+    used = shares > 0
+    return np.where(used.any(axis=1), used.shape[1] - used[:, ::-1].argmax(axis=1), 0)
 
 
 def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:

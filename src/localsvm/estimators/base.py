@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -84,6 +84,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     _seed: int
 
+    _refits: ClassVar[tuple[str, ...]] = ("combine", "retrain")
+
     def __init__(
         self,
         *,
@@ -149,7 +151,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_choice("search", self.search, ("full", "racing"))
         check_choice("scaling", self.scaling, ("auto", *METHODS, None))
         check_choice("missing", self.missing, ("error", "impute"))
-        check_choice("refit", self.refit, ("combine", "retrain"))
+        check_choice("refit", self.refit, self._refits)
 
     def _n_threads(self) -> int:
         return check_threads(self.n_jobs, available_threads())

@@ -54,9 +54,11 @@ missing : {"error", "impute"}, default="error"
     number becomes the median of the training samples, and a feature that had missing values there
     gets another beside it that says where; a missing category is a category of its own, if it
     was one in training. Features without any value are left out. Infinite values are refused.
-refit : {"combine", "retrain"}
-    Combine the solutions of the folds, weighted by their risks, or train once more on all
-    samples. The default is "combine" for classes and "retrain" for numbers: each errs less there.
+refit : {"combine", "retrain", "blend"}
+    What becomes of the grid: "combine" takes the solutions of the folds at its best point, weighted
+    by their risks; "retrain" trains once more on all samples there; "blend", for numbers, does so
+    at up to ten points, whose mean errs least on samples left out. The default is "combine" for
+    classes and "blend" for numbers: each errs less there.
 max_memory : str or int, optional
     Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
     needs more is refused before it starts.

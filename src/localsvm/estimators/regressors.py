@@ -34,6 +34,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
     """What all regressors share: the checks of a fit, and predictions as real numbers."""
 
     _several_targets = False
+    _refits = ("combine", "retrain", "blend")
     _shown: int | slice | NDArray[np.intp]
     """The scores that are predictions: one, all, or all in an order of their own."""
 
@@ -195,7 +196,7 @@ class LocalSVR(LocalRegressor):
         search: str = "full",
         scaling: str | None = "auto",
         missing: str = "error",
-        refit: str = "retrain",
+        refit: str = "blend",
         max_memory: str | int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -333,7 +334,7 @@ class LocalQuantileRegressor(LevelRegressor):
         search: str = "full",
         scaling: str | None = "auto",
         missing: str = "error",
-        refit: str = "retrain",
+        refit: str = "blend",
         max_memory: str | int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -409,7 +410,7 @@ class LocalExpectileRegressor(LevelRegressor):
         search: str = "full",
         scaling: str | None = "auto",
         missing: str = "error",
-        refit: str = "retrain",
+        refit: str = "blend",
         max_memory: str | int | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,

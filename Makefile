@@ -6,6 +6,7 @@
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
+#   make paper-small   every figure and table of the paper at about a tenth of its size; checked; minutes
 #   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
 #   make clean      remove everything the other targets made
 
@@ -18,7 +19,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test browser lint types layers dist sanitize bench fuzz clean
+.PHONY: demo test browser lint types layers dist sanitize bench paper-small fuzz clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -42,6 +43,10 @@ layers: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(PY) -m benchmarks.cell $(ARGS)
+
+paper-small: $(VENV)/.installed
+	rm -rf build/paper
+	$(PY) -m benchmarks.paper all --scale small --results build/paper
 
 TARGET ?= readers model
 SECONDS ?= 300

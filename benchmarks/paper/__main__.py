@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.csv_store import machine, revision
-from benchmarks.paper import fig1, fig2, fig3, page, tables
+from benchmarks.paper import check, fig1, fig2, fig3, page, tables
 from benchmarks.paper.runs import runs_of
 from benchmarks.paper.scales import SCALES, Scale
 
@@ -40,6 +40,7 @@ def _all(scale: Scale, again: bool) -> None:
         fig3.make(runs)
         tables.make(runs)
     page.make(scale)
+    check.make(scale)
 
 
 PARTS: dict[str, Callable[[Scale, bool], None]] = {
@@ -49,6 +50,7 @@ PARTS: dict[str, Callable[[Scale, bool], None]] = {
     "fig3": _fig3,
     "tables": _tables,
     "page": lambda scale, _: page.make(scale),
+    "check": lambda scale, _: check.make(scale),
 }
 
 

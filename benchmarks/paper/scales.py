@@ -118,7 +118,6 @@ SMALL = Scale(
     series=(
         Series("higgslike", (2500, 5000, 10_000, 25_000), 10_000, "higgs", 28, "generated", streamed=True),
         Series("covtype_sample", (2500, 5000, 10_000, 15_000), 5000, "covtype", 54, "UCI, bundled rows"),
-        Series("toy4", (2500, 5000, 10_000, 25_000), 10_000, "", 4, "Sec. 4", streamed=True),
     ),
     n_compared=10_000,
 )

@@ -27,10 +27,10 @@ given up: `> limit`.
   same on a subsample.
 - **Nystroem + linear**: 1000 components, gamma and C or alpha tuned in the same way.
 - **LightGBM**, **XGBoost**, **HistGradientBoosting**: learning rate 0.05, up to 3000 trees, stopped when a tenth of
-  the rows, left out, has not improved for 50 trees. **xRFM**: its defaults, the same tenth to validate on.
+  the rows, left out, has not improved for 50 trees. **xRFM**: its defaults, standardised features, a fifth of the
+  rows to validate on.
 
-![Loss against the time to fit, a panel for every set; the line joins those that no other program beats in
-both]({picture})
+![Loss against the time to fit, a panel for every set; a line joins those that none beats in both]({picture})
 """
 
 

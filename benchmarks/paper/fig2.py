@@ -27,8 +27,8 @@ from benchmarks.tables import print_table
 from localsvm import Grid, LocalSVC
 from localsvm.data import toy_mixture, toy_posterior
 
-# c1, c2 and c3 by dimension: r_n starts at about the radius of the data, gamma_n at half of that.
-CONSTANTS = {4: (6.0, 1.0, 3.0), 8: (7.5, 1.0, 4.25), 16: (8.5, 1.0, 6.0)}
+# c1, c2 and c3 by dimension: r_n starts at about the radius of the data, gamma_n at half to two thirds of that.
+CONSTANTS = {4: (6.0, 1.0, 4.0), 8: (7.5, 1.0, 4.25), 16: (8.5, 1.0, 6.0)}
 RISKS = {"hinge": "hinge risk", "error": "classification error"}
 LAYOUT = Layout(
     keys=("n_features", "n_train", "run", "n_test"),

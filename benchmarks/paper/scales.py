@@ -87,7 +87,7 @@ FULL = Scale(
     name="full",
     toy_rows=20_000,
     toy_cell=2000,
-    rates=_rates(16_000, n_runs=20, n_test=50_000),
+    rates=_rates(32_000, n_runs=20, n_test=50_000),
     cell_sizes=(2000, 5000, 10_000, 15_000),
     series=(
         Series(

@@ -3,8 +3,9 @@
     python -m benchmarks.paper all --scale small      everything at about a tenth, on bundled rows: minutes
     python -m benchmarks.paper all --scale full       as the paper, about two and a half hours on two cores
     python -m benchmarks.paper fig2 --scale full      one of them
+    python -m benchmarks.paper runs --scale full --sets skin    what Fig. 3 and the tables need of a set
     python -m benchmarks.paper page --scale full      docs/paper.md from what has been measured
-    python -m benchmarks.paper all --results /tmp/try  nothing that is committed is touched
+    python -m benchmarks.paper all --results /tmp/try --scale small    committed results stay as they are
 
 The full scale reads real sets from the folder $LOCALSVM_DATA. What has been run is a line of a CSV and is not run again
 without --again; a run that is stopped goes on where it was.
@@ -28,6 +29,12 @@ def _fig3(scale: Scale, again: bool) -> None:
         fig3.make(runs)
 
 
+def _runs(scale: Scale, again: bool) -> None:
+    with runs_of(scale, again=again) as runs:
+        for series in scale.series:
+            fig3.curves_of(runs, series)
+
+
 def _tables(scale: Scale, again: bool) -> None:
     with runs_of(scale, again=again) as runs:
         tables.make(runs)
@@ -49,6 +56,7 @@ PARTS: dict[str, Callable[[Scale, bool], None]] = {
     "fig2": lambda scale, again: fig2.make(scale, again=again),
     "fig3": _fig3,
     "tables": _tables,
+    "runs": _runs,
     "page": lambda scale, _: page.make(scale),
     "check": lambda scale, _: check.make(scale),
 }
@@ -62,10 +70,23 @@ def main() -> None:
     parser.add_argument("--scale", choices=tuple(SCALES), default="small", help="small (default) or full")
     parser.add_argument("--again", action="store_true", help="run what has been run before, too")
     parser.add_argument("--results", type=Path, metavar="FOLDER", help="where CSVs and pictures go")
+    parser.add_argument("--sets", nargs="+", metavar="SET", help="of runs; all by default")
     given = parser.parse_args()
-    scale = SCALES[given.scale]
     print(f"{machine()}; revision {revision()}")
-    PARTS[given.part](replace(scale, results=given.results) if given.results else scale, given.again)
+    PARTS[given.part](_chosen(given, parser), given.again)
+
+
+def _chosen(given: argparse.Namespace, parser: argparse.ArgumentParser) -> Scale:
+    """Return the scale, with other results or fewer sets if that is wanted."""
+    scale = SCALES[given.scale]
+    if given.results:
+        scale = replace(scale, results=given.results)
+    if given.sets is None:
+        return scale
+    by_name = {series.name: series for series in scale.series}
+    if given.part != "runs" or not by_name.keys() >= set(given.sets):
+        parser.error(f"--sets is for runs, and the {scale.name} scale has {', '.join(by_name)}")
+    return replace(scale, series=tuple(by_name[name] for name in given.sets))
 
 
 if __name__ == "__main__":

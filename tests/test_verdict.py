@@ -5,6 +5,8 @@ import pytest
 
 from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
 from localsvm.data import toy_mixture
+from localsvm.data.columns import Table
+from localsvm.data.disk import RowFile
 from localsvm.trial import TargetRows, run_trial
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
@@ -62,6 +64,16 @@ def test_the_order_of_the_rows_changes_no_loss():
     estimator = classifier(cell_size=100, grid=2)
     one, other = advise(X, y, estimator=estimator), advise(X[order], y[order], estimator=estimator)
     assert [way.loss for way in one.ways] == [way.loss for way in other.ways]
+
+
+def test_rows_on_disk_have_the_losses_of_rows_in_memory(tmp_path):
+    X, y = toy_mixture(1200, 3, random_state=0)
+    rows = RowFile(X.shape, X.dtype, tmp_path)
+    rows.write(0, X)
+    estimator = classifier(cell_size=100, grid=2)
+    in_memory, on_disk = advise(X, y, estimator=estimator), advise(Table(rows, {}, None), y, estimator=estimator)
+    assert [way.loss for way in on_disk.ways] == [way.loss for way in in_memory.ways]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_copies_of_a_row_are_not_on_both_sides():

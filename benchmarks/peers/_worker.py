@@ -23,6 +23,7 @@ N_SUBSAMPLE = 10_000
 N_COMPONENTS = 1000
 CS = (0.3, 1.0, 10.0, 100.0)
 GAMMAS = (0.03, 0.1, 0.3, 1.0, 3.0)  # over the number of features; 1 is scikit-learn's "scale" for standardised ones
+LINEAR_CS = (1.0, 10.0)
 ALPHAS = (1e-6, 1e-4, 1e-2)
 N_TREES, LEARNING_RATE, PATIENCE, LEFT_OUT = 3000, 0.05, 50, 0.1
 
@@ -94,7 +95,10 @@ def nystroem(task, levels):
     from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC
 
-    last, values = (LinearSVC(), {"linearsvc__C": CS}) if task == "classes" else (Ridge(), {"ridge__alpha": ALPHAS})
+    if task == "classes":
+        last, values = LinearSVC(), {"linearsvc__C": LINEAR_CS}
+    else:
+        last, values = Ridge(), {"ridge__alpha": ALPHAS}
 
     def grid(n_features):
         return {"nystroem__gamma": [gamma / n_features for gamma in GAMMAS]} | values

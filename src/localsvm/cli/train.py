@@ -124,6 +124,7 @@ def run_advice(options: TrainOptions, out: Output) -> None:
     with Work(quiet=out.quiet) as work:
         loaded = _load(options, work)
         estimator = _estimator(_task(options, loaded), options)
+        work.phase("scaling, finding cells")
         verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work.train)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"

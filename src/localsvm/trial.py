@@ -25,7 +25,6 @@ from localsvm.training import OnProgress, train_cells
 FloatArray = NDArray[np.float64]
 
 _FEWEST_CELLS = 8  # whatever their size: cells differ
-_MOST_AVERAGED = 20_000  # rows that all cells predict together
 
 
 @dataclass(frozen=True)
@@ -47,11 +46,12 @@ class Trial:
 
     n_cells: int
     tried_cells: int
+    number: NDArray[np.intp]
+    """Which held-out rows were predicted."""
     loss: FloatArray
-    """Of every held-out row that was predicted."""
-    weight: FloatArray
+    """Theirs."""
     cell: NDArray[np.intp]
-    """Which of the tried cells has predicted it; zeros where all have."""
+    """Which of the tried cells has predicted them; zeros where all have."""
     fit_seconds: float
     predict_seconds: float
     """Of a row."""
@@ -83,8 +83,8 @@ def run_trial(
     return Trial(
         n_cells=len(prepared.sizes),
         tried_cells=len(chosen),
+        number=np.concatenate([numbers for numbers, _ in found]),
         loss=np.concatenate([loss for _, loss in found]),
-        weight=np.concatenate([held_out.weight[numbers] for numbers, _ in found]),
         cell=np.repeat(np.arange(len(found)), [len(loss) for _, loss in found]),
         fit_seconds=ready - begin + (trained - ready) * work_ratio(prepared.sizes, sizes),
         predict_seconds=(predicted - trained) / max(1, sum(len(loss) for _, loss in found)),
@@ -126,8 +126,7 @@ def _predict_together(
     held_out: TargetRows,
     reduction: Reduction,
 ) -> Found:
-    """Let all cells predict rows, as many as are enough; the mean of their scores counts."""
-    numbers = np.arange(min(len(held_out.y), _MOST_AVERAGED))
-    points = ScaledRows(held_out.X, prepared.scaling).take(numbers)
+    """Let all cells predict all rows; the mean of their scores counts."""
+    points = ScaledRows(held_out.X, prepared.scaling).take(np.arange(len(held_out.y)))
     scores = np.mean([reduction.scores(cell.functions.values(points)) for cell in cells], axis=0)
-    return [(numbers, reduction.risk(held_out.y[numbers], scores))]
+    return [(np.arange(len(points)), reduction.risk(held_out.y, scores))]

@@ -6,7 +6,6 @@ a set where chunks are as good.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,12 +21,13 @@ from localsvm.data.rows import smallest_hashes
 from localsvm.errors import InvalidData
 from localsvm.estimators import LocalSVC, LocalSVR
 from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike
-from localsvm.evaluation.intervals import Estimate, Means, share
+from localsvm.evaluation.intervals import Estimate
+from localsvm.evaluation.paired import Losses
 from localsvm.partition.base import hash_blocks
 from localsvm.partition.build import PartitionPlan
 from localsvm.preparation import FitSettings, present_rows
 from localsvm.training import OnProgress
-from localsvm.trial import FloatArray, TargetRows, Trial, run_trial
+from localsvm.trial import TargetRows, Trial, run_trial
 
 _LARGER_CELLS = 2.5
 _SUBSAMPLE = 4  # cells: rows of the one machine
@@ -35,7 +35,6 @@ _CHUNKS = 16  # that are averaged; more make the mean hardly better
 _TRIED = 24  # cells, by their rows: of larger ones fewer
 _HELD_OUT = 5  # one row of so many
 _FEWEST_ROWS = 100
-_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
 _SHOWN_ROWS = 100_000  # whose prediction is timed, in words
 _MEASURES = {"squared": "mean squared error", "pinball": "pinball loss", "expectile": "expectile loss"}
 
@@ -145,8 +144,8 @@ def advise(
     checked = estimator._check(X, y, sample_weight)
     settings = replace(checked.settings, checkpoint=None)
     rows, held_out = _split(TargetRows(*present_rows(checked.rows, checked.target, checked.weight)), settings)
-    ways = tuple(_try_all(rows, held_out, settings, callback))
-    chosen = _choose(ways, len(rows.y) + len(held_out.y))
+    tried = dict(_try_all(rows, held_out, settings, callback))
+    chosen = _choose(tried, len(rows.y) + len(held_out.y))
     reduction = settings.cell.reduction
     measure = "error" if reduction.is_classification else _MEASURES.get(reduction.loss.name, "loss")
     return Verdict(
@@ -154,9 +153,9 @@ def advise(
         n_rows=len(rows.y) + len(held_out.y),
         n_features=rows.X.shape[1],
         held_out=len(held_out.y),
-        ways=ways,
-        chosen=chosen,
-        sentence=_sentence(ways, chosen, measure),
+        ways=tuple(tried.values()),
+        chosen=tried[chosen],
+        sentence=_sentence(tried, chosen, measure),
         seconds=time.perf_counter() - begin,
     )
 
@@ -177,97 +176,99 @@ def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetR
     return rows.some(np.flatnonzero(~out)), rows.some(numbers[np.argsort(hashes[numbers], kind="stable")])
 
 
+@dataclass(frozen=True)
+class _Plan:
+    """A way before it is tried."""
+
+    name: str
+    partition: str
+    cell_size: int
+    n_rows: int
+    """Of the rows to train on, that are used."""
+
+
+def _plans(n: int, size: int) -> Iterator[_Plan]:
+    larger, sampled = int(_LARGER_CELLS * size), min(n, _SUBSAMPLE * size)
+    yield _Plan(f"cells of {size:,} rows", "voronoi", size, n)
+    if larger < n:
+        yield _Plan(f"cells of {larger:,} rows", "voronoi", larger, n)
+    if size < n:
+        yield _Plan(f"one machine on {sampled:,} rows", "none", size, sampled)
+        yield _Plan(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
+
+
 def _try_all(
     rows: TargetRows, held_out: TargetRows, settings: FitSettings, callback: OnProgress | None
-) -> Iterator[Way]:
+) -> Iterator[tuple[Losses, Way]]:
     n, size = len(rows.y), settings.partition.cell_size
-    growth = (n + len(held_out.y)) / n  # the fit has the held-out rows, too
-    larger, sampled = int(_LARGER_CELLS * size), min(n, _SUBSAMPLE * size)
     hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed, map)
-
-    def way(name: str, partition: str, cell_size: int, n_rows: int) -> Way:
-        plan = replace(settings, partition=PartitionPlan(partition, cell_size))
-        some = rows if n_rows == n else rows.some(smallest_hashes(hashes, n_rows))
-        trial = run_trial(some, held_out, plan, _TRIED * size, callback)
-        # A sample stays as it is; of chunks there are as many more as rows, and all predict.
-        times = growth if n_rows == n else 1.0 if partition == "none" else growth * n / len(some.y)
-        parameters = {"partition": partition, "cell_size": cell_size}
-        return _way(name, parameters, trial, times, n_rows, is_share=settings.cell.reduction.is_classification)
-
-    yield way(f"cells of {size:,} rows", "voronoi", size, n)
-    if larger < n:
-        yield way(f"cells of {larger:,} rows", "voronoi", larger, n)
-    if size < n:
-        yield way(f"one machine on {sampled:,} rows", "none", size, sampled)
-        yield way(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
+    first: Losses | None = None
+    for plan in _plans(n, size):
+        some = rows if plan.n_rows == n else rows.some(smallest_hashes(hashes, plan.n_rows))
+        # What predicts everywhere predicts the rows that the first cells have predicted.
+        tested = held_out if plan.partition == "voronoi" or first is None else held_out.some(first.number)
+        own = replace(settings, partition=PartitionPlan(plan.partition, plan.cell_size))
+        trial = run_trial(some, tested, own, _TRIED * size, callback)
+        losses = _losses(trial, tested, first if tested is not held_out else None)
+        first = first or losses
+        # The fit has the held-out rows, too; a sample stays as it is; of chunks there are as many more as rows.
+        times = 1.0 if plan.partition == "none" and plan.n_rows < n else (n + len(held_out.y)) / len(some.y)
+        yield losses, _way(plan, trial, losses.mean(is_share=settings.cell.reduction.is_classification), times)
 
 
-def _way(name: str, parameters: dict[str, Any], trial: Trial, times: float, n_rows: int, *, is_share: bool) -> Way:
-    together = parameters["partition"] == "chunks"
-    return Way(
-        name=name,
-        parameters=parameters,
-        n_rows=round(n_rows * times) if parameters["partition"] != "none" else n_rows,
-        n_cells=max(1, round(trial.n_cells * (times if together else 1.0))),
-        tried_cells=trial.tried_cells,
-        loss=_estimate(trial, is_share=is_share),
-        fit_seconds=trial.fit_seconds * times,
-        predict_seconds=_SHOWN_ROWS * trial.predict_seconds * (times if together else 1.0),
-    )
-
-
-def _estimate(trial: Trial, *, is_share: bool) -> Estimate:
-    """Return the mean loss; of some cells, the wider of the intervals over rows and over cells, which differ."""
-    if not trial.weight.sum() > 0:
+def _losses(trial: Trial, tested: TargetRows, first: Losses | None) -> Losses:
+    """Return the losses of a trial; on the rows of the first one, by their numbers and cells there."""
+    if len(trial.number) == 0:
         raise InvalidData("no row that was held out fell into a cell that was tried: give more rows.")
-    loss, weight = trial.loss, trial.weight
-    if is_share:
-        found = share(float(loss @ weight), float(weight.sum()), float(weight @ weight))
-    else:
-        found = _mean(loss, weight)
-    if trial.tried_cells == trial.n_cells:
-        return found
-    by_cell = np.bincount(trial.cell, weights=weight).astype(np.float64)
-    some = by_cell > 0
-    cells = _mean(np.bincount(trial.cell, weights=weight * loss)[some] / by_cell[some], by_cell[some])
-    left = math.sqrt(1 - trial.tried_cells / trial.n_cells)  # of the error that trying all cells would not have
-    low, high = (cells.value * (end / (cells.value or 1.0)) ** left for end in (cells.low, cells.high))
-    return Estimate(found.value, min(found.low, low), max(found.high, high))
+    weight = tested.weight[trial.number]
+    if first is None:
+        return Losses(trial.number, trial.loss, weight, trial.cell, 1 - trial.tried_cells / trial.n_cells)
+    return Losses(first.number[trial.number], trial.loss, weight, first.cell[trial.number], first.untried)
 
 
-def _mean(loss: FloatArray, weight: FloatArray) -> Estimate:
-    means = Means(1)
-    means.add(loss[:, None], weight)
-    return means.mean(0)
-
-
-def _choose(ways: tuple[Way, ...], n_rows: int) -> Way:
-    best = min(ways, key=lambda way: way.loss.value)
-    return min(
-        (way for way in ways if not _is_worse(way, best)),
-        key=lambda way: way.fit_seconds + n_rows / _SHOWN_ROWS * way.predict_seconds,
+def _way(plan: _Plan, trial: Trial, loss: Estimate, times: float) -> Way:
+    more = times if plan.partition == "chunks" else 1.0  # of chunks, all of which predict
+    return Way(
+        name=plan.name,
+        parameters={"partition": plan.partition, "cell_size": plan.cell_size},
+        n_rows=round(plan.n_rows * times),
+        n_cells=max(1, round(trial.n_cells * more)),
+        tried_cells=trial.tried_cells,
+        loss=loss,
+        fit_seconds=trial.fit_seconds * times,
+        predict_seconds=_SHOWN_ROWS * trial.predict_seconds * more,
     )
 
 
-def _is_worse(way: Way, other: Way) -> bool:
-    """Return whether a loss is larger than another by more than one standard error of their difference."""
-    error = math.hypot(*((loss.high - loss.low) / (2 * _Z) for loss in (way.loss, other.loss)))
-    return way.loss.value - other.loss.value > error
+def _choose(tried: dict[Losses, Way], n_rows: int) -> Losses:
+    """Return the fastest of those that are not worse than the best."""
+    best = min(tried, key=lambda losses: tried[losses].loss.value)
+
+    def seconds(losses: Losses) -> float:
+        return tried[losses].fit_seconds + n_rows / _SHOWN_ROWS * tried[losses].predict_seconds
+
+    return min((losses for losses in tried if not _is_worse(losses, best)), key=seconds)
 
 
-def _sentence(ways: tuple[Way, ...], chosen: Way, measure: str) -> str:
+def _is_worse(losses: Losses, other: Losses) -> bool:
+    """Return whether losses exceed others by more than one standard error of the difference."""
+    value, error = losses.excess(other)
+    return value > error
+
+
+def _sentence(tried: dict[Losses, Way], chosen: Losses, measure: str) -> str:
     def told(some: list[Way]) -> str:
         return ", ".join(f"{way.name} ({_shown(way.loss.value, measure)})" for way in some)
 
-    use = f"Use {chosen.name}: {measure} {_shown(chosen.loss.value, measure)}, about {chosen.fit_seconds:.3g} s to fit."
-    if len(ways) == 1:
+    way = tried[chosen]
+    use = f"Use {way.name}: {measure} {_shown(way.loss.value, measure)}, about {way.fit_seconds:.3g} s to fit."
+    if len(tried) == 1:
         return f"{use} All rows are one cell: there is nothing to choose."
-    worse = [way for way in ways if _is_worse(way, chosen)]
-    alike = [way for way in ways if way is not chosen and way not in worse]
-    local = chosen.parameters["partition"] == "voronoi"
-    if not local:
+    worse = [tried[losses] for losses in tried if _is_worse(losses, chosen)]
+    alike = [other for other in tried.values() if other is not way and other not in worse]
+    if way.parameters["partition"] != "voronoi":
         use += " Cells gain nothing here."
-    elif all(way in worse for way in ways if way.parameters["partition"] != "voronoi"):
+    elif all(other in worse for other in tried.values() if other.parameters["partition"] != "voronoi"):
         use += " Locality pays here."
     parts = [f"Worse: {told(worse)}."] if worse else []
     parts += [f"As good, as far as this tells, but slower: {told(alike)}."] if alike else []

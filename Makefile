@@ -6,6 +6,7 @@
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
+#   make paper-small   every figure and table of the paper at about a tenth of its size; checked; minutes
 #   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
 #   make docs       the documentation as a site, build/docs/html; warnings and dead links are errors
 #   make linkcheck  the links of the site that lead elsewhere; needs the network
@@ -21,7 +22,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test browser lint types layers dist sanitize bench fuzz docs linkcheck speed clean
+.PHONY: demo test browser lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -60,6 +61,10 @@ linkcheck: $(VENV)/.docs-tools
 speed: $(VENV)/.installed
 	@.ci/valgrind
 	$(PY) -m benchmarks.speed $(ARGS)
+
+paper-small: $(VENV)/.installed
+	rm -rf build/paper
+	$(PY) -m benchmarks.paper all --scale small --results build/paper
 
 TARGET ?= readers model
 SECONDS ?= 300

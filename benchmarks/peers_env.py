@@ -1,7 +1,7 @@
 """The environments of the peers: made once, under .bench/, and used in subprocesses only.
 
 liquidSVM, the paper's own software, imports pkg_resources, which setuptools 81 took out, so it lives
-with an older one, apart from the project. LightGBM is what many would use instead.
+with an older one, apart from the project. LightGBM is what many would use instead; `PEERS` has the others.
 """
 
 from __future__ import annotations
@@ -24,6 +24,22 @@ def liquidsvm_python() -> Path:
 def lightgbm_python() -> Path:
     """Return the interpreter that can import LightGBM; the first call installs it."""
     return _python("lightgbm", [("lightgbm==4.6.0", "scikit-learn", "numpy")])
+
+
+PEERS = {
+    "scikit-learn": ("scikit-learn==1.9.1",),
+    "intelex": ("scikit-learn-intelex==2026.2.0", "scikit-learn"),
+    # The wheel named thundersvm loads libraries of CUDA 9 even for the processor; this one does not.
+    "thundersvm": ("thundersvm-cpu==0.3.3", "scikit-learn"),
+    "xgboost": ("xgboost==3.2.0", "scikit-learn"),
+    "xrfm": ("xrfm==0.4.5", "scikit-learn"),
+}
+"""What the environments of the other peers have in them."""
+
+
+def peer_python(name: str) -> Path:
+    """Return the interpreter of a peer; the first call installs it."""
+    return lightgbm_python() if name == "lightgbm" else _python(name, [PEERS[name]])
 
 
 def _python(name: str, installs: list[tuple[str, ...]]) -> Path:

@@ -16,10 +16,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data import toy_mixture
+from benchmarks.packaged_sets import PACKAGED, read_packaged
+from localsvm.data import load_covtype_sample, toy_mixture
 
 CELL_SIZE = 2000
-POSITIVE = {"covtype": 2, "cod-rna": 1, "higgs_26k": 1, "susy_10k": 1, "ijcnn1": 1, "skin": 1}
+BUNDLED = "covtype_sample"
+POSITIVE = {"covtype": 2, "cod-rna": 1, "higgs_26k": 1, "susy_10k": 1, "ijcnn1": 1, "skin": 1, BUNDLED: 1}
 _POOL = 100_000
 
 
@@ -46,7 +48,11 @@ def data_folder() -> Path:
 
 
 def read(name: str) -> tuple[NDArray[np.float32], NDArray[np.generic]]:
-    """Return all rows of a real set and their labels, as they are stored."""
+    """Return all rows of a real set and their labels, as they are stored: in the folder, or in a package."""
+    if name == BUNDLED:
+        return load_covtype_sample()
+    if name in PACKAGED:
+        return read_packaged(name)
     file = data_folder() / name / f"{name}.npz"
     if not file.is_file():
         raise SystemExit(f"{file} is missing: LOCALSVM_DATA has no data set {name!r}.")

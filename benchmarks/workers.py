@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,19 +18,32 @@ PLAIN: dict[str, Any] = {"relevance": None, "kernel": "gauss"}
 LIQUIDSVM_VORONOI = (6, CELL_SIZE, 1, 50_000, 2.0, 20, 4)
 
 
-def answer(worker: list[str | Path], task: dict[str, Any]) -> dict[str, Any]:
-    """Start a worker, give it a task, and return its answer."""
-    done = subprocess.run(
+class WorkerFailed(SystemExit):
+    """A worker has ended without an answer; who does not expect that ends, too."""
+
+
+def answer(worker: list[str | Path], task: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
+    """Start a worker, give it a task, and return its answer; raise TimeoutError if it takes longer than this."""
+    with subprocess.Popen(
         worker,
-        input=json.dumps(task) + "\n",
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=BENCHMARKS.parent,
-        check=False,
-    )
-    if done.returncode or not done.stdout.strip():
-        raise SystemExit(f"{worker[-1]} ended with status {done.returncode} and no answer; its messages are above.")
-    return dict(json.loads(done.stdout.splitlines()[-1]))
+        start_new_session=True,  # so that what it starts ends with it
+    ) as process:
+        try:
+            said, _ = process.communicate(json.dumps(task) + "\n", timeout=seconds)
+        except BaseException as stopped:
+            os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(stopped, subprocess.TimeoutExpired):
+                raise TimeoutError(f"{worker[-1]} took more than {seconds:.0f} seconds.") from None
+            raise
+    if process.returncode or not said.strip():
+        raise WorkerFailed(
+            f"{worker[-1]} ended with status {process.returncode} and no answer; its messages are above."
+        )
+    return dict(json.loads(said.splitlines()[-1]))
 
 
 def peak_bytes() -> int:

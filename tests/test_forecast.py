@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 from localsvm import Grid, InvalidData, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data import toy_mixture
-from localsvm.forecast import _spread_by_size
+from localsvm.forecast import spread_by_size
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -68,7 +68,7 @@ def test_bad_input_is_refused_as_in_a_fit(rows):
 @pytest.mark.parametrize("n_cells", [1, 5, 24, 25, 1000])
 def test_pilot_cells_are_of_all_sizes_alike(n_cells):
     sizes = np.random.default_rng(0).integers(1, 2000, n_cells)
-    chosen = _spread_by_size(sizes)
+    chosen = spread_by_size(sizes)
     assert len(np.unique(chosen)) == len(chosen) == min(24, n_cells)
     for share in (0.1, 0.5, 0.9):
         step = 100 / len(chosen) + 100 / n_cells

@@ -42,7 +42,9 @@ def _rows(problem: Problem) -> tuple[NDArray[np.float32], NDArray[Any]]:
     if problem.name in GENERATORS:
         return GENERATORS[problem.name](n, 0)
     X, y = read(problem.name)
-    rows = np.random.default_rng(0).permutation(len(X))[:n]
+    shuffled = np.random.default_rng(0).permutation(len(X))
+    # From both ends: the test rows are the same, however many rows are trained on.
+    rows = np.concatenate([shuffled[: problem.n_train], shuffled[len(X) - problem.n_test :]])
     return X[rows], np.where(y[rows] == POSITIVE[problem.name], 1, -1).astype(np.int8)
 
 

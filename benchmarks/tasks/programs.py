@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,22 +27,24 @@ def measure(run: Run) -> Figures:
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
-        program = _liquidsvm if run.program == "liquidsvm" else _scikit_learn
+        if run.program == "localsvm" and run.problem.task in _SCENARIOS:
+            run = replace(run, settings=PLAIN | run.settings)  # what liquidSVM does, too, is compared with it
+        program = liquidsvm if run.program == "liquidsvm" else scikit_learn
         figures = program(run, {"file": str(file), "predictions": str(predictions)})
         return figures | TASKS[run.problem.task](data["y_test"], np.load(predictions))
 
 
-def _scikit_learn(run: Run, files: dict[str, Any]) -> Figures:
+def scikit_learn(run: Run, files: dict[str, Any], seconds: float | None = None) -> Figures:
     """Run an estimator with scikit-learn's interface, localsvm's or another."""
     levels = {"quantile": QUANTILES} if run.problem.task == "quantiles" else {}
-    plain = PLAIN if run.problem.task in _SCENARIOS else {}  # what liquidSVM does, too, is compared with it
-    chosen = {"task": run.problem.task, "program": run.program, "parameters": levels | plain | run.settings}
-    return answer([sys.executable, "-m", "benchmarks.tasks._estimator_worker"], files | chosen)
+    chosen = {"task": run.problem.task, "program": run.program, "parameters": levels | run.settings}
+    return answer([sys.executable, "-m", "benchmarks.tasks._estimator_worker"], files | chosen, seconds)
 
 
-def _liquidsvm(run: Run, files: dict[str, Any]) -> Figures:
+def liquidsvm(run: Run, files: dict[str, Any], seconds: float | None = None) -> Figures:
+    """Run liquidSVM with cells of 2000 rows."""
     levels = {"weights": QUANTILES} if run.problem.task == "quantiles" else {}
     options = {"voronoi": LIQUIDSVM_VORONOI} | levels | run.settings
     chosen = {"minmax": True, "scenario": _SCENARIOS[run.problem.task], "options": options}
-    figures = answer([liquidsvm_python(), "-I", LIQUIDSVM_WORKER], files | chosen)
+    figures = answer([liquidsvm_python(), "-I", LIQUIDSVM_WORKER], files | chosen, seconds)
     return figures | {"predict": figures["test"]}

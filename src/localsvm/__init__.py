@@ -25,6 +25,7 @@ from localsvm.errors import (
     PrecisionWarning,
 )
 from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
+from localsvm.verdict import advise
 from localsvm.version import __version__
 
 _forced = _os.environ.get("LOCALSVM_SIMD")
@@ -51,6 +52,7 @@ __all__ = [
     "MissingPackage",
     "PrecisionWarning",
     "__version__",
+    "advise",
     "load",
     "simd_level",
 ]

@@ -57,18 +57,18 @@ def forecast_fit(
     ready = time.perf_counter()
     to_train = np.array([n for n in range(len(prepared.tasks)) if not prepared.tasks.agrees(n)], dtype=np.intp)
     all_sizes = prepared.sizes[to_train]
-    chosen = _spread_by_size(all_sizes)
+    chosen = spread_by_size(all_sizes)
     sizes = all_sizes[chosen]
     tasks = [prepared.tasks[number] for number in to_train[chosen].tolist()]
     cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
     seconds = time.perf_counter() - ready
-    model_bytes = int(_model_bytes(cells) * _ratio(all_sizes, sizes, 1.0))
+    model_bytes = int(_model_bytes(cells) * work_ratio(all_sizes, sizes, growth=1.0))
     return Forecast(
         n_rows=prepared.n_rows,
         n_features=prepared.n_features,
         n_cells=len(prepared.sizes),
         largest_cell=int(prepared.sizes.max()),
-        seconds=ready - begin + seconds * _ratio(all_sizes, sizes, _GROWTH),
+        seconds=ready - begin + seconds * work_ratio(all_sizes, sizes),
         memory=_peak(prepared, settings.cell, model_bytes),
         model_bytes=model_bytes,
         pilot_cells=len(cells),
@@ -76,15 +76,15 @@ def forecast_fit(
     )
 
 
-def _spread_by_size(sizes: NDArray[np.intp]) -> NDArray[np.intp]:
+def spread_by_size(sizes: NDArray[np.intp], count: int = _PILOT_CELLS) -> NDArray[np.intp]:
     """Return some cells, of all sizes alike."""
     by_size = np.argsort(sizes, kind="stable")
-    count = min(_PILOT_CELLS, len(sizes))
+    count = min(count, len(sizes))
     return by_size[((np.arange(count) + 0.5) * len(sizes) / count).astype(np.intp)]
 
 
-def _ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float) -> float:
-    """Return how much more cells of all sizes are than those that were chosen."""
+def work_ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float = _GROWTH) -> float:
+    """Return how much more work cells of all sizes are than those that were chosen."""
     total, part = ((numbers.astype(np.float64) ** growth).sum() for numbers in (sizes, chosen))
     return float(total / part) if part else 0.0
 

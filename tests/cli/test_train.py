@@ -67,6 +67,24 @@ def test_a_forecast_trains_nothing_but_a_few_cells(shell, toy_files):
     assert not shell.path("model.lsvm").exists()
 
 
+def test_advice_compares_ways_and_writes_no_model(shell, toy_files):
+    given = ("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--advise")
+    found = shell.json(*given)
+    assert found["n_rows"] == 400
+    assert [way["parameters"]["partition"] for way in found["ways"]] == ["voronoi", "voronoi", "none", "chunks"]
+    assert found["chosen"] in found["ways"]
+    assert found["options"] == "--partition {partition} --cell-size {cell_size}".format(**found["chosen"]["parameters"])
+    said = shell.run(*given).stdout
+    assert all(way["name"] in said for way in found["ways"])
+    assert "Train with: --partition" in said
+    assert not shell.path("model.lsvm").exists()
+
+
+def test_advice_for_amounts_is_about_squares(shell, toy_files):
+    given = ("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST, "--advise")
+    assert shell.json(*given)["measure"] == "mean squared error"
+
+
 def test_integers_of_a_csv_file_are_classes_of_integers(shell):
     shell.path("a.csv").write_text("x,y\n" + "".join(f"{i / 10},{i // 20}\n" for i in range(40)))
     shell.run("train", "a.csv", "-t", "y", "--grid", 2)

@@ -13,7 +13,7 @@ from localsvm.cli.demo import run_demo
 from localsvm.cli.failures import sentences
 from localsvm.cli.files import run_convert, run_evaluate, run_inspect, run_predict, run_report
 from localsvm.cli.output import Output
-from localsvm.cli.train import TrainOptions, run_forecast, run_train
+from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
 
 app = typer.Typer(
     help="Kernel machines for millions of rows that tune themselves.",
@@ -185,6 +185,10 @@ def train(
         bool,
         typer.Option("--dry-run", help="Train a few cells, and forecast time and memory.", rich_help_panel=_RUNNING),
     ] = False,
+    advise: Annotated[
+        bool,
+        typer.Option("--advise", help="Compare ways to train, and say which one to take.", rich_help_panel=_RUNNING),
+    ] = False,
     jobs: Jobs = None,
     format: Format = None,
     delimiter: Delimiter = None,
@@ -206,6 +210,7 @@ def train(
         localsvm train flights.csv.gz -t delay --task quantile --levels 0.1,0.5,0.9
         localsvm train big.parquet -t label --max-memory 8GB --checkpoint cells/
         localsvm train big.parquet -t label --dry-run
+        localsvm train big.parquet -t label --advise
     """
     parameters = {
         "cell_size": cell_size,
@@ -236,7 +241,8 @@ def train(
             checkpoint=None if checkpoint is None else str(checkpoint),
             workspace=None if workspace is None else str(workspace),
         )
-        (run_forecast if dry_run else run_train)(options, Output(json, quiet))
+        run = run_advice if advise else run_forecast if dry_run else run_train
+        run(options, Output(json, quiet))
 
 
 def _levels(text: str | None) -> tuple[float, ...]:

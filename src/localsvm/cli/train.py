@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import typer
 
-from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
 from localsvm.checkpoint import Checkpoint, read_manifest
 from localsvm.cli.failures import STOPPED
 from localsvm.cli.output import Output
@@ -117,6 +117,22 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         work.phase("scaling, finding cells")
         forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
     out.result(_forecast(forecast, task, read), title="What training will take")
+
+
+def run_advice(options: TrainOptions, out: Output) -> None:
+    """Read, try ways to train, and say which one to take."""
+    with Work(quiet=out.quiet) as work:
+        loaded = _load(options, work)
+        estimator = _estimator(_task(options, loaded), options)
+        work.phase("scaling, finding cells")
+        verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work.train)
+    chosen = verdict.chosen.parameters
+    flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
+    if out.json:
+        out.result({**asdict(verdict), "options": flags})
+        return
+    sample = f", on {verdict.chosen.n_rows:,} random rows" if chosen["partition"] == "none" else ""
+    typer.echo(f"{verdict}\n\nTrain with: {flags}{sample}")
 
 
 def _check_output(options: TrainOptions) -> None:

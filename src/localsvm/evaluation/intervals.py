@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution
+Z = 1.959963984540054
+"""The 97.5 % quantile of the normal distribution: an interval reaches as many standard errors."""
+
 _LARGEST_LOG = 50.0  # an outlier of hardly any weight says nothing, but in finite numbers
 
 
@@ -63,9 +65,9 @@ def share(part: float, whole: float, squares: float) -> Estimate:
     (0.057, 0.2, 0.51)
     """
     p, n = part / whole, whole * whole / squares
-    shrink = 1.0 / (1.0 + _Z * _Z / n)
-    middle = shrink * (p + _Z * _Z / (2 * n))
-    half = shrink * _Z * math.sqrt(p * (1 - p) / n + _Z * _Z / (4 * n * n))
+    shrink = 1.0 / (1.0 + Z * Z / n)
+    middle = shrink * (p + Z * Z / (2 * n))
+    half = shrink * Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
     return Estimate(p, min(p, max(0.0, middle - half)), max(p, min(1.0, middle + half)))
 
 
@@ -114,7 +116,7 @@ class Means:
         """Return a function of the means, by its value and slopes there, with its normal interval."""
         covariance = self._products[1:, 1:] / self.total - np.outer(self.values, self.values)
         variance = max(float(slopes @ covariance @ slopes), 0.0) * self._squares / self.total**2
-        half = _Z * math.sqrt(variance)
+        half = Z * math.sqrt(variance)
         return Estimate(value, value - half, value + half)
 
     def mean(self, number: int) -> Estimate:

@@ -1,0 +1,1 @@
+"""The paper's figures and tables, reproduced: `python -m benchmarks.paper all --scale small|full`."""

@@ -1,0 +1,96 @@
+"""The comparison as tables: on the terminal, and as a page, docs/peers.md with its plot in docs/images."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.csv_store import machine
+from benchmarks.peers.compared import Compared, Result, frontier
+from benchmarks.peers.problems import TITLES
+from benchmarks.tables import print_table
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+_FORMS = {"loss": ".4f", "train": ".2f", "predict": ".3f", "peak": ".2f"}
+_HEADINGS = {"train": "Seconds to fit, tuning included", "predict": "Seconds to predict", "peak": "Peak memory, GB"}
+_MISSING = {"limit": "> limit", "failed": "failed", "not run": "-", "no such task": ""}
+_HEAD = """# Beside other programs
+
+Made by `python -m benchmarks.peers` on {machine}: the same rows for all, a fifth of them for testing, all cores,
+every program in a process and an environment of its own. Fitting includes all tuning. A run longer than the limit is
+given up: `> limit`.
+
+- **localsvm** has its defaults; **liquidSVM** its own, with cells of 2000 rows.
+- **SVC** (scikit-learn, its Intel extension, ThunderSVM on the processor): standardised features, C and gamma by
+  3-fold cross-validation on 2000 rows, then all rows; SVR where the target is a number. **SVC on 10 000 rows** is the
+  same on a subsample.
+- **Nystroem + linear**: 1000 components, gamma and C or alpha tuned in the same way.
+- **LightGBM**, **XGBoost**, **HistGradientBoosting**: learning rate 0.05, up to 3000 trees, stopped when a tenth of
+  the rows, left out, has not improved for 50 trees. **xRFM**: its defaults, standardised features, a fifth of the
+  rows to validate on.
+
+![Loss against the time to fit, a panel for every set; a line joins those that none beats in both]({picture})
+"""
+
+
+def show(compared: dict[str, Compared]) -> None:
+    """Print the tables of losses and times."""
+    for title, header, lines in _tables(compared):
+        print_table(title, header, lines)
+
+
+def write(compared: dict[str, Compared], folder: Path, *, published: bool) -> None:
+    """Write the page; of the committed results it is a part of the documentation."""
+    file = DOCS / "peers.md" if published else folder / "peers.md"
+    picture = "pareto.png"
+    if published:
+        picture = "images/peers.png"
+        (DOCS / "images").mkdir(exist_ok=True)
+        shutil.copyfile(folder / "pareto.png", DOCS / picture)
+    parts = [_HEAD.format(machine=machine(), picture=picture)]
+    for title, header, lines in _tables(compared):
+        rows = [header, ["---"] * len(header), *lines]
+        parts.append(f"## {title}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n")
+    file.write_text("\n".join(parts))
+    print(f"  {file}", flush=True)
+
+
+def _tables(compared: dict[str, Compared]) -> Iterator[tuple[str, list[str], list[list[str]]]]:
+    """Yield title, header and lines: the losses of each task, then times and memory of all sets."""
+    for task, loss in TITLES.items():
+        of_task = {name: found for name, found in compared.items() if found.problem.task == task}
+        if of_task:
+            yield f"{task.capitalize()}: {loss}; * the best", *_table(of_task, "loss")
+    for name, heading in _HEADINGS.items():
+        yield heading, *_table(compared, name)
+    yield "On the frontier of time and loss, of the sets that a program finished", *_frontiers(compared)
+
+
+def _table(compared: dict[str, Compared], figure: str) -> tuple[list[str], list[list[str]]]:
+    programs = list(next(iter(compared.values())).results)
+    lines = []
+    for name, found in compared.items():
+        best = min((figures[figure] for figures in found.finished.values()), default=None)
+        values = [_text(found.results[program], figure, best) for program in programs]
+        lines.append([name, f"{found.problem.n_train:,}", *values])
+    return ["set", "rows", *programs], lines
+
+
+def _text(result: Result, figure: str, best: float | None) -> str:
+    if result.figures is None:
+        return _MISSING[result.why]
+    value = result.figures[figure]
+    star = "*" if figure == "loss" and value == best else ""
+    return format(value / 1e9 if figure == "peak" else value, _FORMS[figure]) + star
+
+
+def _frontiers(compared: dict[str, Compared]) -> tuple[list[str], list[list[str]]]:
+    programs = list(next(iter(compared.values())).results)
+    lines = []
+    for program in programs:
+        finished = [found for found in compared.values() if program in found.finished]
+        ahead = sum(program in frontier(found.finished) for found in finished)
+        best = sum(program == min(f.finished, key=lambda name: f.finished[name]["loss"]) for f in finished)
+        lines.append([program, str(len(finished)), str(ahead), str(best)])
+    return ["program", "sets", "on the frontier", "least loss"], lines

@@ -1,0 +1,30 @@
+"""A cluster for all tests of Spark, a classic session on it, and a client of a Connect server on it."""
+
+import os
+
+import pytest
+from spark_cluster import Cluster
+from spark_process import SparkProcess, open_session
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory):
+    """A master and two workers; tests that kill workers have clusters of their own."""
+    with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def spark(cluster):
+    """A classic session of this process, with a core of each worker."""
+    os.environ.update({name: cluster.environment[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON")})
+    session = open_session(cluster.settings())
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def connect(cluster):
+    """A process with a Connect session, in which `connect.run(f, *arguments)` calls `f(session, *arguments)`."""
+    with SparkProcess({"spark.remote": cluster.start_connect_server()}, cluster.environment) as client:
+        yield client

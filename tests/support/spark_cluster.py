@@ -1,0 +1,172 @@
+"""A Spark standalone cluster on loopback: a master and workers of real processes, which end when this process does.
+
+What the processes write goes to files of the cluster's folder; a line of these says when one is ready, and where.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+
+HOME = Path(pyspark.__file__).parent
+HOST = "127.0.0.1"
+SECONDS_TO_START = 120
+
+# A shell leads a group of processes: it waits until its input ends, which happens even if the process that started it
+# is killed, and then kills the group. The group also ends with the program.
+_UNTIL_INPUT_ENDS = '{ "$@" </dev/null; kill -KILL 0; } & cat >/dev/null; kill -KILL 0'
+
+_LOGGING = """\
+rootLogger.level = {level}
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+"""
+# Processes that live for seconds: a JVM that compiles less begins sooner.
+_BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+class Service:
+    """A program in a group of processes of its own, with its log."""
+
+    def __init__(self, command, log, environment):
+        self.log = log
+        with log.open("wb") as output:
+            self.process = subprocess.Popen(
+                ["sh", "-c", _UNTIL_INPUT_ENDS, "sh", *map(str, command)],
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+
+    def find(self, pattern):
+        """Wait until the log matches; return the first group."""
+        end = time.monotonic() + SECONDS_TO_START
+        while time.monotonic() < end:
+            ended = self.process.poll() is not None
+            found = re.search(pattern, self.log.read_text(errors="replace"))
+            if found:
+                return found[1]
+            if ended:
+                break
+            time.sleep(0.05)
+        raise RuntimeError(f"no {pattern!r} in {self.log}:\n{self.log.read_text(errors='replace')[-4000:]}")
+
+    def kill(self):
+        """SIGKILL for the program and everything it has started, as when a machine loses its power."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self.process.stdin.close()
+
+
+class Cluster:
+    """A master, workers of one core and 1 GB for each of a few applications, and Connect servers."""
+
+    def __init__(self, folder, *, n_workers=2, applications=4):
+        self.folder = Path(folder)
+        self._applications = applications
+        self._services = []
+        self.workers = []
+        self.environment = _environment(self.folder)
+        master = self._start("master", "org.apache.spark.deploy.master.Master", "--port", 0)
+        self.url = master.find(r"Starting Spark master at (spark://\S+)")
+        for _ in range(n_workers):
+            self.start_worker()
+        self.wait_for_workers()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+
+    def start_worker(self):
+        """Start another worker; it is there when `wait_for_workers` returns."""
+        name = f"worker-{len(self._services)}"
+        options = ("--cores", self._applications, "--memory", f"{self._applications}g", "--port", 0)
+        place = ("--work-dir", self.folder / name)
+        worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *options, *place, self.url)
+        self.workers.append(worker)
+        return worker
+
+    def wait_for_workers(self):
+        for worker in self.workers:
+            worker.find(r"Successfully registered with master (\S+)")
+
+    def kill_a_worker(self):
+        """SIGKILL the oldest worker and its executors."""
+        self.workers.pop(0).kill()
+
+    def start_connect_server(self, **settings):
+        """Start a Connect server whose application runs on this cluster; return its address."""
+        told = {
+            "spark.connect.grpc.binding.port": 0,
+            "spark.driver.extraJavaOptions": _BRIEF,
+        }  # not quiet: it logs its port
+        settings = {**self.settings(), **told, **settings}
+        options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+        server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+        command = [HOME / "bin" / "spark-submit", "--class", server, *options, "spark-internal"]
+        port = self._run("connect", command).find(r"Spark Connect server started at: \S+:(\d+)")
+        return f"sc://{HOST}:{port}"
+
+    def settings(self):
+        """Return what an application is told: where to run, with a core of each worker, and quietly."""
+        return {
+            "spark.master": self.url,
+            "spark.cores.max": len(self.workers),
+            "spark.executor.cores": 1,
+            "spark.executor.memory": "1g",
+            "spark.executor.extraJavaOptions": _BRIEF,
+            "spark.driver.host": HOST,
+            "spark.driver.bindAddress": HOST,
+            "spark.driver.memory": "1g",
+            "spark.driver.extraJavaOptions": f"{_BRIEF} -Dlog4j2.configurationFile={self.folder / 'quiet.properties'}",
+            "spark.local.dir": self.folder / "local",
+            "spark.sql.warehouse.dir": self.folder / "warehouse",
+            "spark.sql.shuffle.partitions": 4,
+            "spark.ui.enabled": "false",
+            "spark.ui.showConsoleProgress": "false",
+        }
+
+    def stop(self):
+        for service in reversed(self._services):
+            service.kill()
+
+    def _start(self, name, program, *options):
+        place = ("--host", HOST, "--webui-port", 0)
+        return self._run(name, [HOME / "bin" / "spark-class", program, *place, *options])
+
+    def _run(self, name, command):
+        service = Service(command, self.folder / f"{name}.log", self.environment)
+        self._services.append(service)
+        return service
+
+
+def _environment(folder):
+    """Write how much is logged; return the environment of the cluster's programs."""
+    configuration = folder / "conf"
+    configuration.mkdir(parents=True)
+    (configuration / "log4j2.properties").write_text(_LOGGING.format(level="info"))
+    (folder / "quiet.properties").write_text(_LOGGING.format(level="error"))
+    return {
+        **os.environ,
+        "SPARK_HOME": str(HOME),
+        "SPARK_CONF_DIR": str(configuration),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_DAEMON_MEMORY": "1g",
+        "SPARK_DAEMON_JAVA_OPTS": _BRIEF,
+        "SPARK_NO_DAEMONIZE": "1",
+        "PYSPARK_PYTHON": sys.executable,
+    }

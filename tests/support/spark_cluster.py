@@ -71,11 +71,11 @@ class Service:
 
 
 class Cluster:
-    """A master, workers of one core and 1 GB for each of a few applications, and Connect servers."""
+    """A master, workers with a core and some memory for each of a few applications, and Connect servers."""
 
-    def __init__(self, folder, *, n_workers=2, applications=4):
+    def __init__(self, folder, *, n_workers=2, applications=4, gigabytes=1):
         self.folder = Path(folder)
-        self._applications = applications
+        self._applications, self._gigabytes = applications, gigabytes
         self._services = []
         self.workers = []
         self.environment = _environment(self.folder)
@@ -94,9 +94,9 @@ class Cluster:
     def start_worker(self):
         """Start another worker; it is there when `wait_for_workers` returns."""
         name = f"worker-{len(self._services)}"
-        options = ("--cores", self._applications, "--memory", f"{self._applications}g", "--port", 0)
-        place = ("--work-dir", self.folder / name)
-        worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *options, *place, self.url)
+        room = ("--cores", self._applications, "--memory", f"{self._applications * self._gigabytes}g")
+        place = ("--port", 0, "--work-dir", self.folder / name)
+        worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *room, *place, self.url)
         self.workers.append(worker)
         return worker
 
@@ -127,11 +127,11 @@ class Cluster:
             "spark.master": self.url,
             "spark.cores.max": len(self.workers),
             "spark.executor.cores": 1,
-            "spark.executor.memory": "1g",
+            "spark.executor.memory": f"{self._gigabytes}g",
             "spark.executor.extraJavaOptions": _BRIEF,
             "spark.driver.host": HOST,
             "spark.driver.bindAddress": HOST,
-            "spark.driver.memory": "1g",
+            "spark.driver.memory": f"{self._gigabytes}g",
             "spark.driver.extraJavaOptions": f"{_BRIEF} -Dlog4j2.configurationFile={self.folder / 'quiet.properties'}",
             "spark.local.dir": self.folder / "local",
             "spark.sql.warehouse.dir": self.folder / "warehouse",

@@ -1,8 +1,8 @@
 """`ecbdllike` stands for ECBDL'14: 631 features, 2 % of the rows are positive, and hard to tell from the others.
 
-As there, most features are numbers and the last 92 have a few levels; all are made of two dozen traits and noise, as the
-profiles of neighbouring residues are. Labels are drawn from a known probability, which reaches a TPR x TNR of about
-0.62; a linear function of all features reaches 0.46. On the real set teams reached 0.3 to 0.53.
+As there, most features are numbers and the last 92 have a few levels; all are made of two dozen traits and noise, as
+the profiles of neighbouring residues are. Labels are drawn from a known probability, which reaches a TPR x TNR of
+about 0.62; a linear function of all features reaches 0.46. On the real set teams reached 0.3 to 0.53.
 """
 
 from __future__ import annotations

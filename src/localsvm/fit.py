@@ -17,7 +17,7 @@ from localsvm.cell.spool import Spool
 from localsvm.cell.trained import PHASES
 from localsvm.checkpoint import OpenCheckpoint, open_checkpoint
 from localsvm.data.source import RowSource
-from localsvm.left_out import Decision, LeftOutScores, at_point, calibrate, decide
+from localsvm.left_out import Decision, Judgement, LeftOutScores, judge
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition
 from localsvm.preparation import FitSettings, prepare, present_rows
@@ -82,16 +82,16 @@ def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult
 
     A sample is in 1/`share` cells, on average.
     """
-    plan = settings.decision
-    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
-    model = replace(model, cells=tuple(replace(cell, out_of_fold=None) for cell in model.cells))
     if not model.reduction.is_classification:
-        return FitResult(model, {})
-    factors = settings.factors if settings.class_factor else None
-    left_out = LeftOutScores.of(parts, factors, isinstance(model.partition, AveragingPartition), share)
+        return FitResult(_judged(model, Judgement(model.reduction)), {})
+    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
+    averaged = isinstance(model.partition, AveragingPartition)
+    left_out = LeftOutScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
     del parts
-    if plan.is_plain:
-        return FitResult(replace(model, calibration=calibrate(left_out, model.reduction)), {})
-    decision = decide(left_out, plan)
-    model = at_point(model, left_out, decision.point, plan.keeps_machines)
-    return FitResult(model, {}, decision, left_out if plan.keeps_machines else None)
+    judgement = judge(left_out, model.reduction, settings.decision)
+    return FitResult(_judged(model, judgement), {}, judgement.decision, judgement.left_out)
+
+
+def _judged(model: LocalModel, judgement: Judgement) -> LocalModel:
+    cells = tuple(judgement.of_cell(cell) for cell in model.cells)
+    return replace(model, cells=cells, reduction=judgement.reduction, calibration=judgement.calibration)

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.calibration import Calibration, fit_binary, fit_multiclass
-from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum
-from localsvm.model.local_model import LocalModel
+from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum, TrainedCell
 from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.reduction import Binary, Reduction
 
@@ -98,20 +97,45 @@ def decide(left_out: LeftOutScores, plan: DecisionPlan) -> Decision:
     return Decision(replace(point, threshold=threshold), roc_front(samples))
 
 
-def at_point(model: LocalModel, left_out: LeftOutScores, point: OperatingPoint, keep: bool) -> LocalModel:
-    """Return the model of two classes with decision values that are positive from the threshold on.
+@dataclass(frozen=True)
+class Judgement:
+    """What left-out samples decide: the learning task with its operating point, probabilities, and why."""
 
-    Its probabilities agree with them; machines that were not chosen stay if `keep`.
+    reduction: Reduction
+    calibration: Calibration | None = None
+    decision: Decision | None = None
+    left_out: LeftOutScores | None = None
+    """Kept where machines are, so that another operating point can be chosen."""
+    machine: int | None = None
+    """The only one that stays of each cell; None: all do."""
+
+    def of_cell(self, cell: TrainedCell) -> TrainedCell:
+        """Return what stays of a cell; its out-of-fold scores have served."""
+        functions = cell.functions if self.machine is None else _of_machine(cell.functions, self.machine)
+        return replace(cell, out_of_fold=None, functions=functions)
+
+
+def judge(left_out: LeftOutScores, reduction: Reduction, plan: DecisionPlan) -> Judgement:
+    """Choose the operating point of classes, and fit probabilities."""
+    if plan.is_plain:
+        return Judgement(reduction, calibrate(left_out, reduction))
+    decision = decide(left_out, plan)
+    moved, calibration = at_point(left_out, reduction, decision.point)
+    if plan.keeps_machines:
+        return Judgement(moved, calibration, decision, left_out)
+    machine = decision.point.machine
+    chosen = replace(moved, factors=(moved.factors[machine],), machine=0)
+    return Judgement(chosen, calibration, decision, machine=machine)
+
+
+def at_point(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint) -> tuple[Binary, Calibration]:
+    """Return the task of two classes with decision values that are positive from the threshold on.
+
+    Its probabilities agree with them.
     """
-    reduction = model.reduction
     assert isinstance(reduction, Binary)
     calibration = calibrate(left_out, reduction, point)
-    moved = replace(reduction, machine=point.machine, threshold=point.threshold)
-    if keep:
-        return replace(model, reduction=moved, calibration=calibration)
-    chosen = replace(moved, factors=(reduction.factors[point.machine],), machine=0)
-    cells = tuple(replace(cell, functions=_of_machine(cell.functions, point.machine)) for cell in model.cells)
-    return replace(model, reduction=chosen, cells=cells, calibration=calibration)
+    return replace(reduction, machine=point.machine, threshold=point.threshold), calibration
 
 
 def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:

@@ -89,6 +89,10 @@ class FitSettings:
             "random_state": self.seed,
         }
 
+    def class_factors(self, n_classes: int) -> NDArray[np.float64]:
+        """Return the factor of every class."""
+        return np.asarray(self.class_factor) if self.class_factor else np.ones(n_classes)
+
     def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
         if not self.class_factor:
@@ -147,9 +151,9 @@ def prepare(
         hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
         if checkpoint is not None:
             checkpoint.check_data(hashes, y, weight)
-        sample = _sample(X, y, weight, hashes, settings)
-        scaling = _fit_scaling(X, sample, settings, limit, pool.map)
-        _check_spread(sample, scaling)
+        drawn = smallest_hashes(hashes, sample_rows(X.shape[1]))
+        sample = merge_sample(KeptRows(X, drawn), y[drawn], weight[drawn], settings)
+        scaling = fit_sample_scaling(sample, X, len(X), settings, limit, pool.map)
         scaled = time.perf_counter()
         rows = _model_rows(X, scaling, settings)
         partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
@@ -174,21 +178,17 @@ def _model_rows(X: RowSource, scaling: Scaling, settings: FitSettings) -> ModelR
     return rows if settings.workspace is None else ArrangedRows(rows, settings.workspace)
 
 
-def _sample(
-    X: RowSource,
-    y: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    hashes: NDArray[np.uint64],
-    settings: FitSettings,
-) -> Sample:
-    """Draw rows by content, merged and ordered, so that sums over them round alike for any order of the input."""
-    drawn = smallest_hashes(hashes, _sample_rows(X.shape[1]))
-    # Copies of a row are drawn with it, however many they are.
-    rows, y, weight = distinct_rows(KeptRows(X, drawn), y[drawn], weight[drawn], settings.seed)
+def merge_sample(X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings) -> Sample:
+    """Merge and order drawn rows, so that sums over them round alike for any order of the input.
+
+    Copies of a row are drawn with it, however many they are.
+    """
+    rows, y, weight = distinct_rows(X, y, weight, settings.seed)
     return Sample(rows, y, weight * settings.factors(y), settings.n_scaled)
 
 
-def _sample_rows(n_features: int) -> int:
+def sample_rows(n_features: int) -> int:
+    """Return how many distinct rows of this width are drawn for a scaling."""
     return int(np.clip(_SAMPLE_VALUES // n_features, *_SAMPLE_ROWS))
 
 
@@ -198,7 +198,7 @@ def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> No
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
         _plan(np.full(-(-n_rows // largest), largest), n_features, settings, limit)
-    sampled = min(n_rows, _sample_rows(n_features))
+    sampled = min(n_rows, sample_rows(n_features))
     limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
 
 
@@ -207,21 +207,29 @@ def _plan(sizes: NDArray[np.intp], n_features: int, settings: FitSettings, limit
     return plan_memory(sizes, n_features, settings.cell, settings.n_threads, limit, holds_model=in_memory)
 
 
-def _fit_scaling(
-    X: RowSource, sample: Sample, settings: FitSettings, limit: MemoryLimit, thread_map: ThreadMap
+def fit_sample_scaling(
+    sample: Sample,
+    ends: RowSource,
+    n_rows: int,
+    settings: FitSettings,
+    limit: MemoryLimit,
+    thread_map: ThreadMap,
 ) -> Scaling:
-    """Fit the scaling: min-max and none to all rows, the others to the sample."""
+    """Fit the scaling: min-max and none to all `n_rows` rows, whose extremes `ends` has, the others to the sample."""
     method = settings.scaling
     if method == "auto":
         # Copies of a row count once, as far as that is known: a weight of 2 is a row given twice.
-        n_rows = len(sample.y) if len(X) <= _sample_rows(X.shape[1]) else len(X)
-        size = settings.partition.largest_cell(n_rows) or n_rows
+        known = len(sample.y) if n_rows <= sample_rows(ends.shape[1]) else n_rows
+        size = settings.partition.largest_cell(known) or known
         method = choose_scaling(
-            sample, settings.cell, settings.seed, n_rows, size, max_bytes=limit.n_bytes, thread_map=thread_map
+            sample, settings.cell, settings.seed, known, size, max_bytes=limit.n_bytes, thread_map=thread_map
         )
     if method in ("minmax", None):
-        return fit_to_ends(method, X, sample.n_scaled)
-    return fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
+        scaling: Scaling = fit_to_ends(method, ends, sample.n_scaled)
+    else:
+        scaling = fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
+    _check_spread(sample, scaling)
+    return scaling
 
 
 class CellTasks(Sequence[CellTask]):

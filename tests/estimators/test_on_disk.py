@@ -25,7 +25,6 @@ PARTITIONS = ["voronoi", "overlap", "chunks", "none"]
 def small_pieces(monkeypatch):
     """Trees of several levels, and windows of few rows, on small data."""
     monkeypatch.setattr(voronoi, "LARGEST_TRAVERSAL", 150)
-    monkeypatch.setattr(voronoi, "_CHILD_ROWS", 120)
     monkeypatch.setattr(disk, "_WINDOW_BYTES", 2000)
     monkeypatch.setattr(disk, "_GAP_BYTES", 100)
     monkeypatch.setattr(disk, "_COLUMNS_BYTES", 5000)

@@ -44,7 +44,6 @@ def depth(request, monkeypatch):
     """Small nodes, so that a few thousand rows are split as millions would be."""
     if request.param == "subsamples":
         monkeypatch.setattr(voronoi, "LARGEST_TRAVERSAL", 400)
-        monkeypatch.setattr(voronoi, "_CHILD_ROWS", 320)
     return request.param
 
 

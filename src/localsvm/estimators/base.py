@@ -246,7 +246,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         checked = clone(self)._check(X, y, sample_weight)
         return forecast_fit(checked.rows, checked.target, checked.weight, checked.settings, callback)
 
-    def _fit_model(self, checked: Checked, callback: OnProgress | None) -> FitResult:
+    def _fit_model(self, checked: Checked, callback: OnProgress | None) -> None:
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 
@@ -255,13 +255,15 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
                 listener(progress)
 
         tells = tell if listeners else None
-        result = fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells)
+        self._keep(fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells), checked)
+
+    def _keep(self, result: FitResult, checked: Checked) -> None:
+        """Become fitted."""
         self.model_, self.columns_ = result.model, checked.columns
         self.timings_ = result.seconds
         self.cells_ = CellTable.of(result.model.cells).records()
         self.n_cells_ = len(self.cells_)
         self._seed = checked.settings.seed
-        return result
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to a file, for `localsvm.load`.
@@ -288,18 +290,21 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
+        user = storable("info", dict(info or {}))
+        write_model(path, self.model_, {"estimator": self._values(), "user": user}, self.timings_)
+
+    def _values(self) -> dict[str, Any]:
+        """Return the fitted estimator without its model, as plain values."""
         kind = type(self)
         if not kind.__module__.startswith("localsvm."):
             raise InvalidParameter(
                 f"{kind.__name__} is an estimator of your own: a model file cannot hold it. Pickle it."
             )
-        estimator = {
+        return {
             "name": kind.__name__,
             "parameters": parameter_values(self.get_params(deep=False), self.model_, self._seed),
             "fitted": self._fitted_values(),
         }
-        user = storable("info", dict(info or {}))
-        write_model(path, self.model_, {"estimator": estimator, "user": user}, self.timings_)
 
     def _fitted_values(self) -> dict[str, Any]:
         """Return what fit has learned beside the model, as plain values."""

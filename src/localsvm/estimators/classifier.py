@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -30,11 +30,13 @@ from localsvm.estimators.validation import (
     class_masses,
     class_weights,
 )
+from localsvm.fit import FitResult
 from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
 from localsvm.model.predict import predict_probabilities
 from localsvm.model.store import StoredModel
 from localsvm.operating_point import SCORES, OperatingPoint, RocPoints
+from localsvm.preparation import FitSettings
 from localsvm.records import Fields
 from localsvm.reduction import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.training import OnProgress
@@ -193,33 +195,41 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         array(['a', 'b'], dtype='<U1')
         """
         checked = self._check(X, y, sample_weight)
-        result = self._fit_model(checked, callback)
-        assert checked.classes is not None
-        self.classes_, self._left_out = checked.classes, result.left_out
-        self._tell_decision(result.decision)
+        self._fit_model(checked, callback)
         self._warn(checked.settings)
         return self
 
+    def _keep(self, result: FitResult, checked: Checked) -> None:
+        super()._keep(result, checked)
+        assert checked.classes is not None
+        self.classes_, self._left_out = checked.classes, result.left_out
+        self._tell_decision(result.decision)
+
     def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(Binary())
-        decision = self._check_decision()
+        self._check_decision()
         features = self._check_features(X, reset=True)
         codes, names = (y.codes, np.array(y.names)) if isinstance(y, Labels) else (y, None)
         labels = check_labels(codes, len(features))
         weight = check_weights(sample_weight, len(labels))
         classes, index = _classes(labels, weight, names)
-        factor = class_weights(self.class_weight, classes, index, weight)
-        weighted = weight * factor[index]
-        check_magnitude(weighted)
-        reduction = self._reduction(len(classes), decision, partial(class_masses, index, weighted))
-        settings = replace(
+        masses = cache(partial(class_masses, index, weight, len(classes)))
+        settings = self._task(settings, classes, masses)
+        check_magnitude(float((weight * settings.class_factors(len(classes))[index]).max()), len(weight))
+        target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
+        return replace(self._encode(features, target, weight, settings), classes=classes)
+
+    def _task(self, settings: FitSettings, classes: NDArray[Any], masses: Callable[[], FloatArray]) -> FitSettings:
+        """Return the settings for these classes; `masses` returns their weights."""
+        decision = self._check_decision()
+        factor = class_weights(self.class_weight, classes, masses)
+        reduction = self._reduction(len(classes), decision, lambda: factor * masses())
+        return replace(
             settings,
             cell=replace(settings.cell, reduction=reduction),
             class_factor=tuple(factor.tolist()) if (factor != 1).any() else (),
             decision=decision,
         )
-        target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
-        return replace(self._encode(features, target, weight, settings), classes=classes)
 
     def _tell_decision(self, decision: Decision | None) -> None:
         for name in ("operating_point_", "roc_front_"):
@@ -242,7 +252,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             check_positive_weights(self.positive_weights)
         return DecisionPlan(self.objective, false_alarm, keeps_machines=self.positive_weights is not None)
 
-    def _reduction(self, n_classes: int, decision: DecisionPlan, masses: Callable[[int], FloatArray]) -> Reduction:
+    def _reduction(self, n_classes: int, decision: DecisionPlan, masses: Callable[[], FloatArray]) -> Reduction:
         loss = _LOSSES[self.loss]
         if n_classes == 2:
             return Binary(loss, self._positive_weights(decision, masses))
@@ -253,13 +263,13 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             )
         return _REDUCTIONS[self.multiclass](n_classes, loss)
 
-    def _positive_weights(self, decision: DecisionPlan, masses: Callable[[int], FloatArray]) -> tuple[float, ...]:
+    def _positive_weights(self, decision: DecisionPlan, masses: Callable[[], FloatArray]) -> tuple[float, ...]:
         """Return the weights of the positive class: as given, or from none to balance where that may help."""
         if self.positive_weights is not None:
             return tuple(float(weight) for weight in self.positive_weights)
         if decision.is_plain:
             return (1.0,)
-        negative, positive = masses(2).tolist()
+        negative, positive = masses().tolist()
         balance = negative / positive
         return tuple(dict.fromkeys((1.0, balance**0.5, balance)))
 
@@ -315,7 +325,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         plan = DecisionPlan(false_alarm=bound, keeps_machines=True)
         moved = copy(self)
         moved.operating_point_ = decide(left_out, plan).point
-        moved.model_ = at_point(self.model_, left_out, moved.operating_point_, keep=True)
+        reduction, calibration = at_point(left_out, self.model_.reduction, moved.operating_point_)
+        moved.model_ = replace(self.model_, reduction=reduction, calibration=calibration)
         return moved
 
     def predict_proba(self, X: RowsLike) -> NDArray[np.float64]:

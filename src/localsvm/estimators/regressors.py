@@ -22,6 +22,7 @@ from localsvm.estimators.validation import (
     check_targets,
     check_weights,
 )
+from localsvm.fit import FitResult
 from localsvm.losses import Expectile, Pinball, Squared
 from localsvm.model.store import StoredModel
 from localsvm.records import Fields
@@ -86,16 +87,19 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         """
         checked = self._check(X, y, sample_weight)
         self._fit_model(checked, callback)
-        self._shown = self._shown_scores(checked.target)
         self._warn(checked.settings)
         return self
+
+    def _keep(self, result: FitResult, checked: Checked) -> None:
+        super()._keep(result, checked)
+        self._shown = self._shown_scores(checked.target)
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(self._reduction(1))
         features = self._check_features(X, reset=True)
         targets = check_targets(y, len(features), self._several_targets)
         weight = check_weights(sample_weight, len(targets))
-        check_magnitude(weight)
+        check_magnitude(float(weight.max()), len(weight))
         if targets.ndim == 2:
             settings = replace(settings, cell=replace(settings.cell, reduction=self._reduction(targets.shape[1])))
         return self._encode(features, targets, weight, settings)

@@ -17,6 +17,7 @@ from localsvm.errors import InvalidParameter
 from localsvm.left_out import Decision, LeftOutScores
 from localsvm.model.local_model import LocalModel
 from localsvm.operating_point import OperatingPoint, RocPoints
+from localsvm.partition import CoarseCells
 from localsvm.records import Fields, pack
 
 Values = dict[str, Any]
@@ -40,12 +41,13 @@ def storable(name: str, value: Any) -> Any:
 def parameter_values(parameters: Values, model: LocalModel, seed: int) -> Values:
     """Return parameters as plain values; `seed` is the one that the fit used.
 
-    A checkpoint belongs to a fit, not to its model. A partition that was given as an object is that of the model.
+    A checkpoint belongs to a fit, not to its model. A partition that was given as an object is that of the model;
+    coarse cells have become it.
     """
     values = dict(parameters, checkpoint=None)
     if isinstance(values["grid"], Grid):
         values["grid"] = asdict(values["grid"])
-    if values["partition"] is model.partition:
+    if values["partition"] is model.partition or isinstance(values["partition"], CoarseCells):
         values["partition"] = None
     if not (values["random_state"] is None or isinstance(values["random_state"], numbers.Integral)):
         values["random_state"] = seed

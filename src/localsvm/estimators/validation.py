@@ -257,7 +257,7 @@ def check_targets(y: Any, n_samples: int, several: bool) -> NDArray[np.float64]:
         raise InvalidData(
             f"y has {int(bad.sum())} targets that are NaN or infinity (first at row {row}). Drop these rows."
         )
-    _check_unit(targets)
+    check_unit(targets)
     return targets
 
 
@@ -286,7 +286,7 @@ def _as_numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
     return np.ascontiguousarray(targets, dtype=np.float64)
 
 
-def _check_unit(targets: NDArray[np.float64]) -> None:
+def check_unit(targets: NDArray[np.float64]) -> None:
     """Refuse targets in a unit that single precision cannot compute with."""
     largest = float(np.abs(targets).max())
     if largest > _LARGEST_TARGET:
@@ -383,10 +383,9 @@ def _check_weight_values(weight: NDArray[np.float64]) -> None:
         )
 
 
-def check_magnitude(weight: NDArray[np.float64]) -> None:
+def check_magnitude(largest: float, n_samples: int) -> None:
     """Refuse weights, class weights included, that single precision cannot compute with."""
-    largest = float(weight.max())
-    if largest < _SMALLEST_WEIGHT or largest * len(weight) > _LARGEST_TOTAL_WEIGHT:
+    if largest < _SMALLEST_WEIGHT or largest * n_samples > _LARGEST_TOTAL_WEIGHT:
         raise InvalidData(
             f"the largest sample weight, with class_weight, is {largest:g}: single precision needs "
             f"at least {_SMALLEST_WEIGHT:g} and at most {_LARGEST_TOTAL_WEIGHT:g} divided by the "
@@ -416,13 +415,13 @@ def class_masses(y_index: NDArray[np.intp], weight: NDArray[np.float64], n_class
 
 
 def class_weights(
-    class_weight: Any, classes: NDArray[Any], y_index: NDArray[np.intp], weight: NDArray[np.float64]
+    class_weight: Any, classes: NDArray[Any], masses: Callable[[], NDArray[np.float64]]
 ) -> NDArray[np.float64]:
-    """Return the factor of every class, in the order of `classes`."""
+    """Return the factor of every class, in the order of `classes`; `masses` returns their weights."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):
-        mass = class_masses(y_index, weight, len(classes))
+        mass = masses()
         return np.asarray(mass.sum() / (len(classes) * mass))
     known = classes.tolist()
     for label in class_weight:

@@ -6,6 +6,7 @@ every shape checked. What has no name, because a user made it, is refused when i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from localsvm.errors import InvalidFile, InvalidParameter
 from localsvm.losses import Expectile, Hinge, Loss, Pinball, Squared, SquaredMargin, Tube
 from localsvm.partition.base import Partition
 from localsvm.partition.chunks import ChunkPartition
+from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import Node, VoronoiPartition
 from localsvm.partition.whole import WholePartition
@@ -90,13 +92,27 @@ def partition_values(partition: Partition) -> Values:
 
 
 def _voronoi_values(partition: VoronoiPartition) -> Values:
+    return {"centers": partition.centers, "radii": partition.radii, **_node_values(partition.nodes)}
+
+
+def _node_values(nodes: Sequence[Node]) -> Values:
     return {
-        "centers": partition.centers,
-        "radii": partition.radii,
-        "ends": np.cumsum([len(node.children) for node in partition.nodes], dtype=np.int64),
-        "node_centers": np.concatenate([node.centers for node in partition.nodes]),
-        "node_children": np.concatenate([node.children for node in partition.nodes]),
+        "ends": np.cumsum([len(node.children) for node in nodes], dtype=np.int64),
+        "node_centers": np.concatenate([node.centers for node in nodes]),
+        "node_children": np.concatenate([node.children for node in nodes]),
     }
+
+
+def coarse_values(coarse: CoarseCells) -> Values | None:
+    """Return coarse cells as plain values; one of all rows has none."""
+    return _node_values(coarse.nodes) if coarse.nodes else None
+
+
+def read_coarse(fields: Fields | None, n_features: int) -> CoarseCells:
+    """Return the coarse cells of plain values."""
+    if fields is None:
+        return CoarseCells()
+    return CoarseCells(_read_nodes(fields, fields.array("node_children", np.int64, None).size, n_features))
 
 
 def read_partition(fields: Fields, n_cells: int, n_features: int) -> Partition:
@@ -116,6 +132,15 @@ def read_partition(fields: Fields, n_cells: int, n_features: int) -> Partition:
 
 
 def _read_voronoi(fields: Fields, n_cells: int, n_features: int) -> VoronoiPartition:
+    nodes = _read_nodes(fields, n_cells, n_features)
+    return VoronoiPartition(
+        centers=fields.array("centers", np.float32, n_cells, n_features),
+        radii=fields.array("radii", np.float64, n_cells),
+        nodes=nodes,
+    )
+
+
+def _read_nodes(fields: Fields, n_leaves: int, n_features: int) -> tuple[Node, ...]:
     children = fields.array("node_children", np.int64, None)
     centers = fields.array("node_centers", np.float32, len(children), n_features)
     cuts = _cuts(fields, fields.array("ends", np.int64, None).size, len(children))
@@ -124,13 +149,9 @@ def _read_voronoi(fields: Fields, n_cells: int, n_features: int) -> VoronoiParti
         # Nodes come after their parents, so that every way down ends.
         inner = node.children[node.children >= 0]
         leads_down = len(inner) == 0 or (inner.min() > number and inner.max() < len(nodes))
-        if not leads_down or node.children.min() < -n_cells:
+        if not leads_down or node.children.min() < -n_leaves:
             raise fields.refuse(f"node {number} leads to nodes or cells that are not there")
-    return VoronoiPartition(
-        centers=fields.array("centers", np.float32, n_cells, n_features),
-        radii=fields.array("radii", np.float64, n_cells),
-        nodes=nodes,
-    )
+    return nodes
 
 
 # ------------------------------------------------------------------------------------- learning task

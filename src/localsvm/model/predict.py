@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.calibration import Calibration
 from localsvm.data.rows import ScaledRows
 from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.model.local_model import LocalModel
@@ -35,18 +37,34 @@ def predict_scores(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArr
 
 def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the probabilities (n_rows, n_classes) of the classes at every row of X."""
-    calibration = model.calibration
-    assert calibration is not None, "a model of classes has probabilities"
-    n_classes = calibration.present.shape[1]
+    calibration = _calibration(model)
+    return _predict(model, X, partial(_probabilities, calibration), calibration.present.shape[1], n_threads)
 
-    def probabilities(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
-        cells = np.full(len(scores), cell)
-        if scores.shape[1] == n_classes:
-            return calibration.probabilities(_of_present(scores, calibration.present[cell]), cells)
-        positive = calibration.probability(scores[:, 0], cells)
-        return np.column_stack([1.0 - positive, positive])
 
-    return _predict(model, X, probabilities, n_classes, n_threads)
+def predict_classes(
+    model: LocalModel, X: RowSource, n_threads: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the scores and the probabilities of every row of X, for the cost of one of them."""
+    calibration, n_scores = _calibration(model), model.reduction.n_scores
+
+    def both(scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+        return np.column_stack([scores, _probabilities(calibration, scores, cell)])
+
+    columns = _predict(model, X, both, n_scores + calibration.present.shape[1], n_threads)
+    return columns[:, :n_scores], columns[:, n_scores:]
+
+
+def _calibration(model: LocalModel) -> Calibration:
+    assert model.calibration is not None, "a model of classes has probabilities"
+    return model.calibration
+
+
+def _probabilities(calibration: Calibration, scores: NDArray[np.float64], cell: int) -> NDArray[np.float64]:
+    cells = np.full(len(scores), cell)
+    if scores.shape[1] == calibration.present.shape[1]:
+        return calibration.probabilities(_of_present(scores, calibration.present[cell]), cells)
+    positive = calibration.probability(scores[:, 0], cells)
+    return np.column_stack([1.0 - positive, positive])
 
 
 def assign_rows(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.intp]:

@@ -11,11 +11,12 @@ by the data and the settings: two fits that give the same model write the same b
 
 from __future__ import annotations
 
+import io
 import mmap
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -117,21 +118,29 @@ def write_model(
     >>> stored.info, stored.table.size
     ({'author': 'me'}, array([4]))
     """
-    shared = _shared_values(model)
+    shared = _shared_values(model, CellTable.of(model.cells), info)
     with replacing(path) as file:
-        file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
-        places = np.array([_append(file, cell_values(cell)) for cell in model.cells], dtype=np.int64)
-        whole = {
-            "library": __version__,
-            **shared,
-            "places": places.reshape(len(model.cells), 2),
-            "table": vars(CellTable.of(model.cells)),
-            "info": dict(info or {}),
-        }
-        begin, size = _append(file, whole)
-        _, size_of_seconds = _append(file, _second_values(model.cells, dict(seconds or {})))
-        end = struct.pack("<QQQ", begin, size, size_of_seconds)
-        file.write(end + struct.pack("<I8s", crc32(end), _END_MAGIC))
+        _write(file, model.cells, shared, seconds)
+
+
+def model_bytes(
+    model: LocalModel, info: Mapping[str, Any] | None = None, seconds: Mapping[str, float] | None = None
+) -> bytes:
+    """Return what `write_model` writes."""
+    file = io.BytesIO()
+    _write(file, model.cells, _shared_values(model, CellTable.of(model.cells), info), seconds)
+    return file.getvalue()
+
+
+def _write(
+    file: BinaryIO, cells: Sequence[TrainedCell], shared: dict[str, Any], seconds: Mapping[str, float] | None
+) -> None:
+    file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
+    places = np.array([_append(file, cell_values(cell)) for cell in cells], dtype=np.int64)
+    begin, size = _append(file, {**shared, "places": places.reshape(len(cells), 2)})
+    _, size_of_seconds = _append(file, _second_values(cells, dict(seconds or {})))
+    end = struct.pack("<QQQ", begin, size, size_of_seconds)
+    file.write(end + struct.pack("<I8s", crc32(end), _END_MAGIC))
 
 
 def _append(file: BinaryIO, value: object) -> tuple[int, int]:
@@ -141,14 +150,29 @@ def _append(file: BinaryIO, value: object) -> tuple[int, int]:
     return begin, file.tell() - begin
 
 
-def _shared_values(model: LocalModel) -> dict[str, Any]:
+def _shared_values(model: LocalModel, table: CellTable, info: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
+        "library": __version__,
         "n_features": model.n_features,
         "scaling": scaling_values(model.scaling),
         "partition": partition_values(model.partition),
         "reduction": reduction_values(model.reduction),
         "calibration": calibration_values(model.calibration),
+        "table": vars(table),
+        "info": dict(info or {}),
     }
+
+
+def headline_values(stored: StoredModel) -> dict[str, Any]:
+    """Return all of a model but its cells as plain values, for those who keep the cells elsewhere."""
+    return {**_shared_values(stored.model, stored.table, stored.info), "seconds": stored.seconds}
+
+
+def read_headline(whole: Fields) -> StoredModel:
+    """Return the model of plain values, without cells."""
+    table = _read_table(whole.part("table"))
+    model = _read_shared(whole, len(table))
+    return StoredModel(model, table, whole.table("info"), whole.table("seconds"), whole.text("library"))
 
 
 def _second_values(cells: Sequence[TrainedCell], fit: dict[str, float]) -> dict[str, Any]:
@@ -179,7 +203,11 @@ def open_model(path: PathLike) -> StoredModel:
         If it is not a model file, not all of it, damaged, or of a later format.
     """
     name = os.fspath(path)
-    buffer = _mapped(name)
+    return read_model(_mapped(name), name)
+
+
+def read_model(buffer: memoryview, name: str) -> StoredModel:
+    """Return the model of the bytes of a model file; its cells are read when they are asked for."""
     begin, end, end_of_seconds = _checked_ends(buffer, name)
     whole = Fields(unpack(buffer[begin:end], f"the record of the model in {name!r}"), repr(name))
     times = Fields(unpack(buffer[end:end_of_seconds], f"the record of seconds in {name!r}"), repr(name))
@@ -227,32 +255,39 @@ def _incomplete(buffer: memoryview, name: str) -> InvalidFile:
 
 def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel:
     table = _read_table(whole.part("table"))
-    n_cells, n_features = len(table), whole.integer("n_features", least=1)
-    reduction = read_reduction(whole.part("reduction"))
-    if _LEAST_OUTPUT * reduction.n_outputs * n_cells > len(buffer):
-        raise whole.refuse(f"its cells have no room for {reduction.n_outputs} functions each")
-    partition = read_partition(whole.part("partition"), n_cells, n_features)
-    n_curves = 1 if isinstance(partition, AveragingPartition) else n_cells
-    n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
-    calibration = read_calibration(whole.optional("calibration"), n_curves, n_classes)
+    n_cells, model = len(table), _read_shared(whole, len(table))
+    n_outputs = model.reduction.n_outputs
+    if _LEAST_OUTPUT * n_outputs * n_cells > len(buffer):
+        raise whole.refuse(f"its cells have no room for {n_outputs} functions each")
     phases = times.texts("phases")
     cells = StoredCells(
         buffer=buffer,
         places=_read_places(whole, n_cells, len(buffer)),
         seconds=times.array("cells", np.float64, n_cells, len(phases)),
         phases=phases,
-        n_features=n_features,
-        n_outputs=reduction.n_outputs,
+        n_features=model.n_features,
+        n_outputs=n_outputs,
         what=whole.what,
     )
-    scaling = read_scaling(whole.part("scaling"), n_features)
     return StoredModel(
-        model=LocalModel(n_features, scaling, partition, reduction, cells, calibration),
+        model=replace(model, cells=cells),
         table=table,
         info=whole.table("info"),
         seconds=times.table("fit"),
         library=whole.text("library"),
     )
+
+
+def _read_shared(whole: Fields, n_cells: int) -> LocalModel:
+    """Return the model without its cells."""
+    n_features = whole.integer("n_features", least=1)
+    reduction = read_reduction(whole.part("reduction"))
+    partition = read_partition(whole.part("partition"), n_cells, n_features)
+    n_curves = 1 if isinstance(partition, AveragingPartition) else n_cells
+    n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
+    calibration = read_calibration(whole.optional("calibration"), n_curves, n_classes)
+    scaling = read_scaling(whole.part("scaling"), n_features)
+    return LocalModel(n_features, scaling, partition, reduction, (), calibration)
 
 
 def _read_table(part: Fields) -> CellTable:

@@ -9,6 +9,7 @@ from localsvm.partition.build import (
     voronoi_partition,
 )
 from localsvm.partition.chunks import ChunkPartition
+from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.partition.whole import WholePartition
@@ -16,6 +17,7 @@ from localsvm.partition.whole import WholePartition
 __all__ = [
     "AveragingPartition",
     "ChunkPartition",
+    "CoarseCells",
     "Members",
     "OverlapPartition",
     "Partition",

@@ -17,6 +17,7 @@ from localsvm.data.scaling import AffineScaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
 from localsvm.partition.chunks import ChunkPartition, build_chunks
+from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.overlap import OverlapPartition, build_overlap
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.partition.whole import build_whole
@@ -34,6 +35,8 @@ class PartitionPlan:
 
     def __post_init__(self) -> None:
         """Refuse a kind that is not there, and a radius that is missing."""
+        if isinstance(self.kind, CoarseCells):
+            return
         if not isinstance(self.kind, str):
             missing = [name for name in ("centers", "radii", "assign") if not hasattr(self.kind, name)]
             if missing:
@@ -53,7 +56,7 @@ class PartitionPlan:
         """Return how many rows a cell can have, unless they are equal; None if nobody knows."""
         if self.kind == "none":
             return n_rows
-        by_size = isinstance(self.kind, str) and self.kind != "radius"
+        by_size = isinstance(self.kind, str | CoarseCells) and self.kind != "radius"
         return min(self.cell_size, n_rows) if by_size else None
 
 
@@ -61,6 +64,8 @@ def build_partition(
     plan: PartitionPlan, rows: ModelRows, hashes: NDArray[np.uint64], seed: int, thread_map: ThreadMap = map
 ) -> tuple[Partition, Members]:
     """Cut the rows into cells."""
+    if isinstance(plan.kind, CoarseCells):
+        return build_voronoi(rows, hashes, SplitLimit(plan.cell_size), thread_map, plan.kind.nodes)
     if not isinstance(plan.kind, str):
         return plan.kind, _members_of(plan.kind, rows)
     if plan.kind == "none":

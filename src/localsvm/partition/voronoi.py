@@ -25,7 +25,9 @@ LARGEST_TRAVERSAL = 50_000
 """Rows of a farthest-first traversal (App.)."""
 
 _TINY_SHARE = 1 / 8  # of the largest size: cells below are dissolved; more dissolving makes cells large and slow
-_CHILD_ROWS = 40_000  # what a subsample aims at: room for its error below LARGEST_TRAVERSAL
+CHILD_SHARE = 0.8
+"""Of the most rows that a child may have, what a subsample aims at: room for its error."""
+
 _FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer say little about its size
 
 
@@ -57,21 +59,27 @@ class VoronoiPartition:
         >>> cells.assign(X).tolist(), cells.assign(np.array([[5.0]], dtype=np.float32)).tolist()
         ([0, 0, 1, 1], [1])
         """
-        X = np.ascontiguousarray(X, dtype=np.float32)
-        cells = np.empty(len(X), dtype=np.int32)
-        waiting = [(0, np.arange(len(X)))]
-        while waiting:
-            number, rows = waiting.pop()
-            node = self.nodes[number]
-            labels, _ = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
-            to = node.children[labels]
-            cells[rows] = -1 - to
-            inner = to >= 0
-            if inner.any():
-                inner_rows, inner_to = rows[inner], to[inner]
-                groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
-                waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
-        return cells
+        return descend(self.nodes, X)[0]
+
+
+def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return the leaf that every row comes to from the first node on, and its squared distance from the centre."""
+    X = np.ascontiguousarray(X, dtype=np.float32)
+    leaves = np.empty(len(X), dtype=np.int32)
+    squared = np.empty(len(X), dtype=np.float32)
+    waiting = [(0, np.arange(len(X)))]
+    while waiting:
+        number, rows = waiting.pop()
+        node = nodes[number]
+        labels, squared[rows] = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
+        to = node.children[labels]
+        leaves[rows] = -1 - to
+        inner = to >= 0
+        if inner.any():
+            inner_rows, inner_to = rows[inner], to[inner]
+            groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
+            waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
+    return leaves, squared
 
 
 @dataclass(frozen=True)
@@ -82,9 +90,18 @@ class SplitLimit:
     """Number of rows; of no account if there is a largest radius."""
     radius: float = np.inf
 
+    def allows(self, size: int, radius: float) -> bool:
+        """Return whether rows may be one cell; equal rows are, however many."""
+        within = radius <= self.radius if np.isfinite(self.radius) else size <= self.size
+        return within or radius == 0
+
 
 def build_voronoi(
-    rows: ModelRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap = map
+    rows: ModelRows,
+    hashes: NDArray[np.uint64],
+    limit: SplitLimit,
+    thread_map: ThreadMap = map,
+    upper: Sequence[Node] = (),
 ) -> tuple[VoronoiPartition, Members]:
     """Cut the rows into cells within the limit; a cell of equal rows may exceed it.
 
@@ -98,18 +115,63 @@ def build_voronoi(
         Largest size, or largest radius, of a cell.
     thread_map : callable, optional
         Replaces `map` over blocks of rows and nodes.
+    upper : sequence of Node, optional
+        Nodes that the tree begins with; what comes to their leaves is split on.
 
     Returns
     -------
     VoronoiPartition, Members
         The tree, and the rows of its cells.
     """
-    builder = _TreeBuilder(rows, hashes, limit, thread_map)
+    builder = _TreeBuilder(rows, hashes, limit, thread_map, upper)
     try:
         return builder.build()
     except BaseException:
         builder.token.cancel()  # threads that still split a node end at once
         raise
+
+
+def sample_centres(
+    X: NDArray[np.float32],
+    counts: NDArray[np.integer],
+    n_rows: int,
+    size: float,
+    token: _native.CancelToken | None = None,
+) -> NDArray[np.float32]:
+    """Return centres for a large node of `n_rows` rows, which make children of about `size` rows at most.
+
+    Parameters
+    ----------
+    X : ndarray of float32
+        A random sample of its rows, distinct and in the order of their hashes.
+    counts : ndarray of int
+        How many copies of each are in the sample.
+    n_rows : int
+        Rows of the node.
+    size : float
+        Rows of a child.
+    token : CancelToken, optional
+        Ends the search.
+
+    Returns
+    -------
+    ndarray of float32
+        Some rows of the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.partition.voronoi import sample_centres
+    >>> X = np.arange(400, dtype=np.float32)[:, None]
+    >>> centres = sample_centres(X, np.ones(400, dtype=np.int64), 4000, size=2500)
+    >>> len(centres)
+    2
+    """
+    share = int(counts.sum()) / n_rows
+    limit = max(share * size, _FEWEST_SAMPLED)
+    # Children are split again, so the fewer there are the better: any of them is dissolved that can be.
+    chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, tiny_size=np.inf, token=token)
+    return np.asarray(X[chosen])
 
 
 @dataclass(frozen=True)
@@ -121,12 +183,32 @@ class _Split:
     radii: NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class _Branch:
+    """A range of rows to split: by a node that is given, or by centres that are to be found."""
+
+    begin: int
+    end: int
+    node: Node | None = None
+
+    @property
+    def is_large(self) -> bool:
+        return self.node is not None or self.end - self.begin > LARGEST_TRAVERSAL
+
+
 class _TreeBuilder:
-    # `order` holds all row numbers; a node is a range of it. Splitting a node sorts its range by child, so that in
+    # `order` holds all row numbers; a branch is a range of it. Splitting one sorts its range by child, so that in
     # the end every cell is a range.
 
-    def __init__(self, rows: ModelRows, hashes: NDArray[np.uint64], limit: SplitLimit, thread_map: ThreadMap) -> None:
-        self.rows, self.hashes, self.limit, self.map = rows, hashes, limit, thread_map
+    def __init__(
+        self,
+        rows: ModelRows,
+        hashes: NDArray[np.uint64],
+        limit: SplitLimit,
+        thread_map: ThreadMap,
+        upper: Sequence[Node],
+    ) -> None:
+        self.rows, self.hashes, self.limit, self.map, self.upper = rows, hashes, limit, thread_map, upper
         self.order = np.arange(len(rows))
         self.token = _native.CancelToken()
 
@@ -134,42 +216,44 @@ class _TreeBuilder:
         centers: list[NDArray[np.float32]] = []
         children: list[NDArray[np.int64]] = []
         leaves: list[tuple[int, int, NDArray[np.float32], float]] = []  # begin, end, centre, radius
-        level = [(0, len(self.rows))]
+        level = [_Branch(0, len(self.rows), self.upper[0] if self.upper else None)]
         n_nodes = 1
         while level:
-            next_level: list[tuple[int, int]] = []
-            for (begin, _), split in zip(level, self._split_level(level), strict=True):
+            next_level: list[_Branch] = []
+            for branch, split in zip(level, self._split_level(level), strict=True):
                 to = np.empty(len(split.sizes), dtype=np.int64)
-                ends = begin + np.cumsum(split.sizes)
+                ends = branch.begin + np.cumsum(split.sizes)
                 for c, (size, end) in enumerate(zip(split.sizes, ends, strict=True)):
-                    if self._is_cell(int(size), split.radii[c], len(to)):
+                    below = self._below(branch, split, c, int(end - size), int(end))
+                    if below is None:
                         to[c] = -1 - len(leaves)
                         leaves.append((int(end - size), int(end), split.centers[c], split.radii[c]))
                     else:
                         to[c] = n_nodes + len(next_level)
-                        next_level.append((int(end - size), int(end)))
+                        next_level.append(below)
                 centers.append(split.centers)
                 children.append(to)
             n_nodes += len(next_level)
             level = next_level
         return self._finish(centers, children, leaves)
 
-    def _is_cell(self, size: int, radius: float, n_siblings: int) -> bool:
-        within = radius <= self.limit.radius if np.isfinite(self.limit.radius) else size <= self.limit.size
-        return within or radius == 0 or n_siblings == 1
+    def _below(self, branch: _Branch, split: _Split, c: int, begin: int, end: int) -> _Branch | None:
+        """Return what is to be split next of a branch's child; None: it is a cell."""
+        if branch.node is not None and branch.node.children[c] >= 0:
+            return _Branch(begin, end, self.upper[int(branch.node.children[c])])
+        stuck = branch.node is None and len(split.sizes) == 1
+        return None if stuck or self.limit.allows(end - begin, split.radii[c]) else _Branch(begin, end)
 
-    def _split_level(self, level: Sequence[tuple[int, int]]) -> list[_Split]:
-        """Split all nodes of a level: large ones one after the other, in blocks; small ones side by side."""
-        large = {node for node in level if node[1] - node[0] > LARGEST_TRAVERSAL}
-        splits = {node: self._split_large(*node) for node in level if node in large}
-        if large:
-            self.rows.arrange(self.order)  # a node is a range, and read at one go from now on
-        small = [node for node in level if node not in large]
-        splits.update(zip(small, self.map(lambda node: self._split_small(*node), small), strict=True))
-        return [splits[node] for node in level]
+    def _split_level(self, level: Sequence[_Branch]) -> list[_Split]:
+        """Split all branches of a level: large ones one after the other, in blocks; small ones side by side."""
+        large = [self._split_large(branch) if branch.is_large else None for branch in level]
+        if any(large):
+            self.rows.arrange(self.order)  # a branch is a range, and read at one go from now on
+        small = self.map(self._split_small, [branch for branch in level if not branch.is_large])
+        return [next(small) if split is None else split for split in large]
 
-    def _split_small(self, begin: int, end: int) -> _Split:
-        members = self.order[begin:end]
+    def _split_small(self, branch: _Branch) -> _Split:
+        members = self.order[branch.begin : branch.end]
         # One row of each content, in the order of the hashes; its count stands for the others.
         _, first, inverse, counts = np.unique(
             self.hashes[members], return_index=True, return_inverse=True, return_counts=True
@@ -178,18 +262,16 @@ class _TreeBuilder:
         centers, labels, distances = _native.farthest_first(
             X, counts.astype(np.float64), self.limit.size, self.limit.radius, _TINY_SHARE * self.limit.size, self.token
         )
-        return self._sort_range(begin, end, X[centers], labels[inverse], distances[inverse])
+        return self._sort_range(branch, X[centers], labels[inverse], distances[inverse])
 
-    def _split_large(self, begin: int, end: int) -> _Split:
-        members = self.order[begin:end]
+    def _split_large(self, branch: _Branch) -> _Split:
+        members = self.order[branch.begin : branch.end]
+        if branch.node is not None:
+            return self._sort_range(branch, branch.node.centers, *self._nearest(members, branch.node.centers))
         sampled = members[smallest_hashes(self.hashes[members], LARGEST_TRAVERSAL)]
         _, first, counts = np.unique(self.hashes[sampled], return_index=True, return_counts=True)
-        X = self.rows.take(sampled[first])
-        share = len(sampled) / len(members)
-        limit = max(share * max(_CHILD_ROWS, 0.9 * self.limit.size), _FEWEST_SAMPLED)
-        # Children are split again, so the fewer there are the better: any of them is dissolved that can be.
-        chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, tiny_size=np.inf, token=self.token)
-        centers = X[chosen]
+        size = max(CHILD_SHARE * LARGEST_TRAVERSAL, 0.9 * self.limit.size)
+        centers = sample_centres(self.rows.take(sampled[first]), counts, len(members), size, self.token)
         labels, distances = self._nearest(members, centers)
         if len(centers) == 1 and distances.max() > 0:
             # The sample is one point, the node is not: split it by its farthest row.
@@ -197,7 +279,7 @@ class _TreeBuilder:
             other = self.rows.take(farthest[[int(self.hashes[farthest].argmin())]])
             centers = np.concatenate([centers, other])
             labels, distances = self._nearest(members, centers)
-        return self._sort_range(begin, end, centers, labels, distances)
+        return self._sort_range(branch, centers, labels, distances)
 
     def _nearest(
         self, members: NDArray[np.intp], centers: NDArray[np.float32]
@@ -213,17 +295,19 @@ class _TreeBuilder:
 
     def _sort_range(
         self,
-        begin: int,
-        end: int,
+        branch: _Branch,
         centers: NDArray[np.float32],
         labels: NDArray[np.integer],
         distances: NDArray[np.float32],
     ) -> _Split:
         groups = Members.of_labels(labels, len(centers))
-        self.order[begin:end] = self.order[begin:end][groups.order]
-        # A centre is one of the rows, so no group is empty.
-        squared = np.maximum.reduceat(distances[groups.order], groups.ends - groups.sizes)
-        return _Split(centers, groups.sizes, np.sqrt(squared.astype(np.float64)))
+        here = slice(branch.begin, branch.end)
+        self.order[here] = self.order[here][groups.order]
+        # A centre that was found is one of the rows; only the groups of given ones may be empty.
+        squared, filled = np.zeros(len(centers)), groups.sizes > 0
+        if filled.any():
+            squared[filled] = np.maximum.reduceat(distances[groups.order], (groups.ends - groups.sizes)[filled])
+        return _Split(centers, groups.sizes, np.sqrt(squared))
 
     def _finish(
         self,

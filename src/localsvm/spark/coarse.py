@@ -1,0 +1,159 @@
+"""Coarse cells on the driver: the upper nodes of the tree, from samples that content decides.
+
+Enters: a frame of rows. Leaves: a bounded sample of them, and `CoarseCells` with their sizes, none too large for a
+task. Samples are the rows of the smallest hashes, so they are those that one machine would draw from all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from localsvm.data.content import content_hash
+from localsvm.data.scaling import Scaling
+from localsvm.partition.coarse import CoarseCells
+from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
+from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
+from localsvm.spark.columns import Layout, TrainingRows
+
+_LARGEST_HASH = 2**64 - 1
+_WIDER = 4  # times as many hashes are taken when copies were so many that the distinct rows are too few
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of a training, where they are."""
+
+    frame: DataFrame
+    layout: Layout
+    n_rows: int
+    """Of positive weight."""
+    seed: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a worker needs to draw rows: those whose hashes are not above the threshold of their coarse cell."""
+
+    layout: Layout
+    seed: int
+    thresholds: NDArray[np.uint64]
+    coarse: CoarseCells
+    scaling: Scaling | None
+    """None: rows as they are."""
+
+
+@dataclass(frozen=True)
+class Sized:
+    """Coarse cells, their numbers of rows, and the distance of the farthest from the centre."""
+
+    coarse: CoarseCells
+    sizes: NDArray[np.int64]
+    radii: NDArray[np.float64]
+
+
+def draw_sample(rows: Rows, count: int) -> Block:
+    """Return the rows of the `count` smallest hashes, as they are, their copies counted."""
+    return _draw(rows, CoarseCells(), np.array([rows.n_rows]), {0: count}, None)[0]
+
+
+def cut_coarsely(rows: Rows, scaling: Scaling, limit: SplitLimit, coarse_size: int) -> Sized:
+    """Split what has more than `coarse_size` rows, as the upper levels of a tree on one machine do it.
+
+    Equal rows stay together, and so do rows of which a sample is one point: a task splits these from all of them.
+    """
+    found = Sized(CoarseCells(), np.array([rows.n_rows]), np.array([np.inf]))
+    one_point: set[int] = set()
+    while True:
+        large = [
+            cell
+            for cell, (size, radius) in enumerate(zip(found.sizes.tolist(), found.radii.tolist(), strict=True))
+            if size > coarse_size and cell not in one_point and not limit.allows(size, radius)
+        ]
+        if not large:
+            return found
+        samples = _draw(rows, found.coarse, found.sizes, dict.fromkeys(large, LARGEST_TRAVERSAL), scaling)
+        coarse = found.coarse
+        for cell in large:
+            centers = _centres(samples[cell], int(found.sizes[cell]), max(CHILD_SHARE * coarse_size, 0.9 * limit.size))
+            if len(centers) > 1:
+                coarse = coarse.split(cell, centers)
+            else:
+                one_point.add(cell)
+        if len(coarse) == len(found.coarse):
+            return found
+        found = _size(rows, coarse, scaling)
+
+
+def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
+    # One row of each content, in the order of the hashes, as in `build_voronoi`.
+    _, first, inverse = np.unique(sample.hashes, return_index=True, return_inverse=True)
+    copies = np.bincount(inverse, weights=sample.copies).astype(np.int64)
+    return sample_centres(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), copies, n_rows, size)
+
+
+def _draw(
+    rows: Rows, coarse: CoarseCells, sizes: NDArray[np.int64], counts: dict[int, int], scaling: Scaling | None
+) -> dict[int, Block]:
+    """Return of some coarse cells the rows of so many smallest distinct hashes."""
+    shares = {cell: (count + 6 * count**0.5) / int(sizes[cell]) for cell, count in counts.items()}
+    drawn: dict[int, Block] = {}
+    while shares:
+        thresholds = np.zeros(len(coarse), dtype=np.uint64)
+        for cell, share in shares.items():
+            thresholds[cell] = min(int(share * 2**64), _LARGEST_HASH)
+        drawing = Drawing(rows.layout, rows.seed, thresholds, coarse, scaling)
+        table = rows.frame.mapInArrow(partial(_drawn_blocks, drawing), SCHEMA).toArrow()
+        dtype = np.float64 if scaling is None else np.float32
+        found = read_blocks(table.to_batches(), rows.layout.n_features, dtype)
+        for cell, share in list(shares.items()):
+            distinct = np.unique(found[cell].hashes) if cell in found else np.zeros(0, dtype=np.uint64)
+            if len(distinct) >= counts[cell] or share >= 1:
+                last = distinct[min(counts[cell], len(distinct)) - 1]
+                drawn[cell] = found[cell][found[cell].hashes <= last]
+                del shares[cell]
+            else:
+                shares[cell] *= _WIDER
+    return drawn
+
+
+def _drawn_blocks(drawing: Drawing, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for rows in drawing.layout.rows(batches):
+        hashes = content_hash(rows.X, drawing.seed)
+        low = hashes <= drawing.thresholds.max()
+        block = Block(rows[low], hashes[low], np.ones(int(low.sum()), dtype=np.int64)).merged()
+        cells = np.zeros(len(block), dtype=np.int32)
+        if drawing.scaling is not None:
+            X = drawing.scaling.apply(block.rows.X)
+            block = Block(TrainingRows(X, block.rows.y, block.rows.weight), block.hashes, block.copies)
+            cells = drawing.coarse.assign(X)
+        wanted = block.hashes <= drawing.thresholds[cells]
+        yield from write_blocks(block[wanted], cells[wanted], len(drawing.coarse))
+
+
+def _size(rows: Rows, coarse: CoarseCells, scaling: Scaling) -> Sized:
+    """Count the rows of coarse cells, and measure their radii."""
+    count = partial(_count_rows, coarse, scaling, rows.layout)
+    table = rows.frame.mapInArrow(count, "sizes binary, squared binary").toArrow()
+    sizes = [np.frombuffer(part, dtype=np.int64) for part in table.column("sizes").to_pylist()]
+    squared = [np.frombuffer(part, dtype=np.float32) for part in table.column("squared").to_pylist()]
+    return Sized(coarse, np.sum(sizes, axis=0), np.sqrt(np.max(squared, axis=0).astype(np.float64)))
+
+
+def _count_rows(
+    coarse: CoarseCells, scaling: Scaling, layout: Layout, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    sizes = np.zeros(len(coarse), dtype=np.int64)
+    squared = np.zeros(len(coarse), dtype=np.float32)
+    for rows in layout.rows(batches):
+        cells, distances = descend(coarse.nodes, scaling.apply(rows.X))
+        sizes += np.bincount(cells, minlength=len(coarse))
+        np.maximum.at(squared, cells, distances)
+    columns = {"sizes": sizes.tobytes(), "squared": squared.tobytes()}
+    yield pa.RecordBatch.from_pydict({name: pa.array([found], pa.binary()) for name, found in columns.items()})

@@ -1,0 +1,154 @@
+"""The flow of a fit on Spark: survey -> sample, scaling -> coarse cells -> shuffle, train -> decide -> model.
+
+Enters: a frame and an estimator of one machine that has the parameters. Leaves: a `DistributedModel`. The stages
+between are those of one machine; this is only where they get their rows from.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from localsvm.data.scaling import Scaling
+from localsvm.data.source import KeptRows
+from localsvm.errors import InvalidData
+from localsvm.estimators.base import Checked, LocalEstimator
+from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.regressors import LocalRegressor
+from localsvm.estimators.validation import check_magnitude, check_unit
+from localsvm.fit import FitResult
+from localsvm.model.store import StoredModel
+from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
+from localsvm.preparation import FitSettings, fit_sample_scaling, merge_sample, sample_rows
+from localsvm.reduction import Binary
+from localsvm.spark.assembly import Assembled, assemble, gather
+from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
+from localsvm.spark.columns import FeatureColumns, Layout, training_frame
+from localsvm.spark.distributed import DistributedModel
+from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
+from localsvm.spark.training import Training, trained_cells
+from localsvm.training import MemoryLimit
+from localsvm.version import __version__
+
+
+@dataclass(frozen=True)
+class FitPlan:
+    """Where the columns are, and how coarse cells are made and kept."""
+
+    features: FeatureColumns
+    label: str
+    weight: str | None
+    coarse_size: int = LARGEST_TRAVERSAL
+    checkpoint: str | None = None
+    """Where trained cells are written; None: executors keep them, or the driver if the model is small."""
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """What is to be learned, from which rows."""
+
+    rows: Rows
+    survey: Survey
+    settings: FitSettings
+    classes: NDArray[np.float64] | None
+
+
+def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> DistributedModel:
+    """Fit a model to the rows of a frame; the estimator, which has the parameters, becomes fitted but for the cells."""
+    begin = time.perf_counter()
+    problem = _survey(dataset, estimator, plan)
+    rows, settings = problem.rows, problem.settings
+    scaling = _fit_scaling(problem)
+    scaled = time.perf_counter()
+    sized = cut_coarsely(rows, scaling, SplitLimit(settings.partition.cell_size), plan.coarse_size)
+    cut = time.perf_counter()
+    training = Training(settings, scaling, sized, rows.layout)
+    trained = gather(trained_cells(rows, training), training, rows.n_rows, plan.checkpoint)
+    decided = time.perf_counter()
+    model = assemble(trained, training)
+    ended = time.perf_counter()
+    seconds = {"scaling": scaled - begin, "partition": cut - scaled, **trained.seconds}
+    seconds |= {"calibration": ended - decided, "total": ended - begin}
+    _become_fitted(estimator, problem, model, seconds, plan)
+    headline = StoredModel(
+        model.model, model.table, {"estimator": estimator._values(), "user": {}}, seconds, __version__
+    )
+    return DistributedModel(headline, sized.coarse, model.cells, trained.n_bytes, trained.report(training))
+
+
+def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Problem:
+    """Look at all rows once, and settle what is to be learned; parameters are refused before any job runs."""
+    if isinstance(estimator, LocalSVC):
+        settings = estimator._settings(Binary())
+        estimator._check_decision()
+    else:
+        assert isinstance(estimator, LocalRegressor)
+        settings = estimator._settings(estimator._reduction(1))
+    frame = training_frame(dataset, plan.features, plan.label, plan.weight)
+    is_classifier = isinstance(estimator, LocalSVC)
+    survey = survey_rows(frame, plan.features, plan.label, plan.weight, classes=is_classifier)
+    layout, classes = Layout(survey.n_features), None
+    if isinstance(estimator, LocalSVC):
+        classes = _classes(survey, plan.label)
+        layout = replace(layout, classes=tuple(classes.tolist()))
+        settings = _class_settings(estimator, settings, survey)
+    else:
+        check_unit(np.array(survey.target_ends))
+        check_magnitude(survey.largest_weight, survey.n_present)
+    return _Problem(Rows(frame, layout, survey.n_present, settings.seed), survey, settings, classes)
+
+
+def _classes(survey: Survey, label: str) -> NDArray[np.float64]:
+    found = sorted(survey.classes)
+    if len(found) == 1:
+        raise InvalidData(
+            f"column {label!r} has only one class, {found[0]:g}, in {survey.n_present} rows: there is nothing to tell "
+            "apart. Give rows of two classes or more."
+        )
+    if len(found) > MOST_CLASSES:
+        raise InvalidData(
+            f"column {label!r} has more than {MOST_CLASSES} classes in {survey.n_present} rows. For numbers use "
+            "LocalSVMRegressor."
+        )
+    return np.array(found)
+
+
+def _class_settings(estimator: LocalSVC, settings: FitSettings, survey: Survey) -> FitSettings:
+    labels = sorted(survey.classes)
+    masses = np.array([math.fsum(survey.classes[label].total) for label in labels])
+    largest = np.array([survey.classes[label].largest for label in labels])
+    settings = estimator._task(settings, np.array(labels), lambda: masses)
+    check_magnitude(float((largest * settings.class_factors(len(labels))).max()), survey.n_present)
+    return settings
+
+
+def _fit_scaling(problem: _Problem) -> Scaling:
+    """Fit the scaling from the rows that one machine would draw."""
+    rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
+    drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
+    copies = np.repeat(np.arange(len(drawn)), drawn.copies)
+    sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
+    with ThreadPoolExecutor(settings.n_threads) as pool:
+        return fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)
+
+
+def _become_fitted(
+    estimator: LocalEstimator, problem: _Problem, model: Assembled, seconds: dict[str, float], plan: FitPlan
+) -> None:
+    coarse = model.coarse
+    none = np.empty(0)
+    checked = Checked(np.empty((0, 0)), None, none, none, problem.settings, problem.classes)
+    judgement = model.judgement
+    estimator._keep(FitResult(model.model, seconds, judgement.decision, judgement.left_out), checked)
+    estimator.cells_, estimator.n_cells_ = model.table.records(), len(model.table)
+    estimator.n_features_in_ = problem.survey.n_features
+    if not isinstance(plan.features, str):
+        estimator.feature_names_in_ = np.array(plan.features, dtype=object)
+    if coarse.nodes and plan.coarse_size != LARGEST_TRAVERSAL:
+        estimator.partition = coarse  # a fit on one machine with it is this one

@@ -1,0 +1,258 @@
+r"""Prediction: where the rows are, with the model broadcast; or where the cells are, with the rows routed to them.
+
+Enters: a `DistributedModel` and a frame. Leaves: the frame with the columns of the predictions; rows, their number and
+their other columns stay. A broadcast model is the bytes of a model file, which every task maps and reads cell by cell.
+A routed row goes to the task of its coarse cell, whose cells come before it:
+
+    rows  -> (coarse cell, scaled row, row) --\
+                                               +-- one partition per coarse cell, cells first -> (row, predictions)
+    cells -> (coarse cell, cell) -------------/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark import TaskContext
+from pyspark.ml.functions import array_to_vector
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, StructField, StructType
+
+from localsvm.calibration import Calibration
+from localsvm.data.scaling import AffineScaling, Scaling
+from localsvm.errors import InvalidData
+from localsvm.estimators.classifier import LocalSVC
+from localsvm.model.local_model import LocalModel
+from localsvm.model.parts import read_partition
+from localsvm.model.predict import predict_classes, predict_scores
+from localsvm.model.store import model_bytes, read_model
+from localsvm.partition.base import Partition
+from localsvm.partition.coarse import CoarseCells
+from localsvm.partition.whole import WholePartition
+from localsvm.records import Fields, unpack
+from localsvm.spark.columns import FeatureColumns, feature_column, matrix_of, quoted
+from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
+from localsvm.spark.training import frame_schema
+
+BROADCAST_BYTES = 32 << 20
+"""Size up to which a model is broadcast: Spark Connect sends it with every plan, of 128 MB at most."""
+
+_OUTPUTS = [
+    StructField("prediction", DoubleType(), False),
+    StructField("raw", ArrayType(DoubleType(), False), False),
+    StructField("probability", ArrayType(DoubleType(), False), False),
+]
+_ARROW_LIST = pa.list_(pa.field("element", pa.float64(), nullable=False))
+_ARROW_OUTPUTS = [
+    pa.field("prediction", pa.float64(), nullable=False),
+    pa.field("raw", _ARROW_LIST, nullable=False),
+    pa.field("probability", _ARROW_LIST, nullable=False),
+]
+
+
+_WAY = [pa.field("coarse", pa.int32(), nullable=False), pa.field("x", pa.binary(), nullable=False)]
+_CELL = {name: FINISHED[name] for name in ("cell", "place", "seconds", "record", "tree")}
+
+_ITERATOR = ArrowUDFType.SCALAR_ITER
+
+Predictor = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """Names of the columns of predictions; those without a name are left out."""
+
+    prediction: str
+    raw: str = ""
+    probability: str = ""
+
+    def columns(self, parent: str) -> dict[str, Column]:
+        """Return the columns by name, made of the fields of a struct."""
+        found = {self.prediction: F.col(f"{parent}.prediction")}
+        found |= {self.raw: array_to_vector(F.col(f"{parent}.raw"))}
+        found |= {self.probability: array_to_vector(F.col(f"{parent}.probability"))}
+        return {name: column for name, column in found.items() if name}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How predictions come from a local model."""
+
+    features: FeatureColumns
+    n_features: int
+    classes: tuple[float, ...] | None
+
+    def matrix(self, column: pa.ListArray) -> NDArray[np.float64]:
+        """Return the features of some rows; refuse those that have none, or too few, or that are not finite."""
+        lengths = column.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
+        wrong = int((lengths != self.n_features).sum())
+        if wrong:
+            raise InvalidData(
+                f"column {self.features!r} is null or has not {self.n_features} features, as the training rows had, in "
+                f"{wrong} of the {len(column)} rows of a batch."
+            )
+        X = matrix_of(column, self.n_features)
+        bad = int((~np.isfinite(X)).any(axis=1).sum())
+        if bad:
+            raise InvalidData(
+                f"column {self.features!r} has null, NaN or infinite features in {bad} of the {len(column)} rows of a "
+                "batch. Drop these rows, or fill them with Imputer."
+            )
+        return X
+
+    def outputs(self, model: LocalModel, X: NDArray[np.floating]) -> list[pa.Array]:
+        """Return prediction, scores and probabilities of rows; of numbers the prediction alone."""
+        if self.classes is None:
+            prediction, raw = predict_scores(model, X, _threads())[:, 0], np.empty((len(X), 0))
+            probability = raw
+        else:
+            scores, probability = predict_classes(model, X, _threads())
+            two = len(self.classes) == 2
+            best = (scores[:, 0] >= 0).astype(np.intp) if two else scores.argmax(axis=1)
+            prediction = np.asarray(self.classes)[best]
+            raw = np.column_stack([-scores[:, 0], scores[:, 0]]) if two else scores
+        return [pa.array(prediction), _list_array(raw), _list_array(probability)]
+
+
+def _threads() -> int:
+    context = TaskContext.get()
+    return 1 if context is None else int(context.cpus())
+
+
+def _list_array(values: NDArray[np.float64]) -> pa.ListArray:
+    offsets = np.arange(len(values) + 1, dtype=np.int32) * values.shape[1]
+    flat = pa.array(np.ascontiguousarray(values).ravel())
+    return pa.ListArray.from_arrays(pa.array(offsets), flat, type=_ARROW_LIST)
+
+
+def transform(
+    model: DistributedModel, frame: DataFrame, features: FeatureColumns, names: Outputs, by: str
+) -> DataFrame:
+    """Return the frame with predictions: `by` is "broadcast", "shuffle", or "auto", which looks at the model's size."""
+    estimator = model.estimator
+    classes = tuple(estimator.classes_.tolist()) if isinstance(estimator, LocalSVC) else None
+    reader = Reader(features, model.headline.model.n_features, classes)
+    x = feature_column(frame, features)
+    if by == "shuffle" or (by == "auto" and model.n_bytes > BROADCAST_BYTES):
+        return _by_shuffle(model, frame, x, reader, names)
+    return _by_broadcast(model, frame, x, reader, names)
+
+
+# ----------------------------------------------------------------------------------------- broadcast
+
+
+def _by_broadcast(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
+    predict = arrow_udf(_predictor(reader, model_bytes(model.local.model_)), StructType(_OUTPUTS), _ITERATOR)
+    hidden = _unused("predictions", frame)
+    return frame.withColumn(hidden, predict(x)).withColumns(names.columns(hidden)).drop(hidden)
+
+
+def _predictor(reader: Reader, file: bytes) -> Predictor:
+    def predict(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        model = read_model(memoryview(file), "the model").model
+        for column in columns:
+            yield pa.StructArray.from_arrays(reader.outputs(model, reader.matrix(column)), fields=_ARROW_OUTPUTS)
+
+    return predict
+
+
+def _unused(name: str, frame: DataFrame) -> str:
+    while name in frame.columns:
+        name += "_"
+    return name
+
+
+# ------------------------------------------------------------------------------------------- shuffle
+
+
+@dataclass(frozen=True)
+class _Route:
+    """The way of rows to their coarse cells, and the model that they find there."""
+
+    reader: Reader
+    coarse: CoarseCells
+    scaling: Scaling
+    model: LocalModel
+    """Of rows that are scaled already; without cells, with the probabilities of all."""
+
+
+def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
+    whole = model.headline.model
+    identity = AffineScaling(np.zeros(whole.n_features), np.ones(whole.n_features))
+    route = _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=identity))
+    rows = _routed_rows(frame, x, route)
+    cells = _routed_cells(model.cells, rows)
+    meeting = rows.unionByName(cells).repartitionById(len(model.coarse), "coarse")
+    predictions = meeting.sortWithinPartitions(F.col("cell").isNull()).mapInArrow(
+        partial(_predict_partition, route), StructType([rows.schema["row"], StructField("out", StructType(_OUTPUTS))])
+    )
+    outputs = names.columns("out")
+    kept = [F.col("row").getField(name).alias(name) for name in frame.columns if name not in outputs]
+    return predictions.select(*kept, *(column.alias(name) for name, column in outputs.items()))
+
+
+def _routed_rows(frame: DataFrame, x: Column, route: _Route) -> DataFrame:
+    way = StructType([StructField("coarse", IntegerType(), False), StructField("x", BinaryType(), False)])
+    row = F.struct(*(F.col(quoted(name)) for name in frame.columns))
+    routed = frame.select(arrow_udf(_router(route), way, _ITERATOR)(x).alias("way"), row.alias("row"))
+    no_cell = F.lit(None).cast(f"struct<{frame_schema(_CELL)}>").alias("cell")
+    return routed.select("way.coarse", "way.x", "row", no_cell)
+
+
+def _routed_cells(cells: DataFrame, rows: DataFrame) -> DataFrame:
+    none = [F.lit(None).cast(rows.schema[name].dataType).alias(name) for name in ("x", "row")]
+    return cells.select("coarse", *none, F.struct(*_CELL).alias("cell"))
+
+
+def _router(route: _Route) -> Predictor:
+    def assign(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for column in columns:
+            X = route.scaling.apply(route.reader.matrix(column))
+            x = pa.array([row.tobytes() for row in X], pa.binary())
+            yield pa.StructArray.from_arrays([pa.array(route.coarse.assign(X), pa.int32()), x], fields=_WAY)
+
+    return assign
+
+
+def _predict_partition(route: _Route, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    cells: list[dict[str, Any]] = []
+    model: LocalModel | None = None
+    for batch in batches:
+        is_cell = batch.column("cell").is_valid()
+        cells += batch.column("cell").filter(is_cell).to_pylist()
+        rows = batch.filter(pc.invert(is_cell))
+        if rows.num_rows == 0:
+            continue
+        model = model or _model_of(route, cells)  # cells come first: all are there
+        X = np.frombuffer(b"".join(rows.column("x").to_pylist()), dtype=np.float32)
+        out = pa.StructArray.from_arrays(
+            route.reader.outputs(model, X.reshape(rows.num_rows, route.reader.n_features)), fields=_ARROW_OUTPUTS
+        )
+        yield pa.RecordBatch.from_arrays([rows.column("row"), out], names=["row", "out"])
+
+
+def _model_of(route: _Route, rows: list[dict[str, Any]]) -> LocalModel:
+    """Return the model of one coarse cell."""
+    rows = sorted(rows, key=lambda row: int(row["place"]))
+    whole, numbers = route.model, [row["cell"] for row in rows]
+    calibration = whole.calibration
+    if calibration is not None:
+        calibration = Calibration(*(getattr(calibration, part.name)[numbers] for part in fields(Calibration)))
+    cells = tuple(read_row(row, whole.reduction, whole.n_features) for row in rows)
+    return replace(whole, cells=cells, partition=_tree(rows, whole.n_features), calibration=calibration)
+
+
+def _tree(rows: list[dict[str, Any]], n_features: int) -> Partition:
+    record = rows[0]["tree"]
+    if record is None:
+        return WholePartition(np.zeros((1, n_features), dtype=np.float32), np.zeros(1))
+    return read_partition(Fields(unpack(record, "a tree of the model"), "a tree"), len(rows), n_features)

@@ -1,0 +1,208 @@
+"""The first pass over the rows: how many there are, what is wrong with them, ends of columns, classes.
+
+Enters: the columns of a training. Leaves: a `Survey` of all rows, merged from those of the partitions, or an error that
+names the column and counts the rows. Sums are exact, so that they round alike for any order of the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame
+
+from localsvm.errors import InvalidData
+from localsvm.records import pack, unpack
+from localsvm.spark.columns import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+
+FloatArray = NDArray[np.float64]
+
+MOST_CLASSES = 1000
+
+_SCHEMA = "survey binary"
+
+
+@dataclass(frozen=True)
+class Mass:
+    """The weight of a class: a sum to twice the precision of a number, and the largest of its terms."""
+
+    total: tuple[float, ...] = ()
+    largest: float = 0.0
+
+    @classmethod
+    def of(cls, weight: FloatArray) -> Mass:
+        """Sum up weights."""
+        return cls(_exact_sum(weight.tolist()), float(weight.max()))
+
+    def __add__(self, other: Mass) -> Mass:
+        """Return the mass of both."""
+        return Mass(_exact_sum((*self.total, *other.total)), max(self.largest, other.largest))
+
+
+def _exact_sum(terms: Sequence[float]) -> tuple[float, float]:
+    """Return a sum and what rounding took from it."""
+    total = math.fsum(terms)
+    return total, math.fsum((*terms, -total))
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of rows."""
+
+    n_rows: int = 0
+    n_present: int = 0
+    """Rows of positive weight: the others are as if absent."""
+    no_features: int = 0
+    """Rows whose features are null."""
+    bad_targets: int = 0
+    bad_weights: int = 0
+    sizes: dict[int, int] = field(default_factory=dict)
+    """How many rows have how many features."""
+    bad_values: dict[int, int] = field(default_factory=dict)
+    """How many values are null, NaN or infinite, by feature."""
+    low: FloatArray | None = None
+    high: FloatArray | None = None
+    """Least and largest number of every feature."""
+    target_ends: tuple[float, float] = (math.inf, -math.inf)
+    largest_weight: float = 0.0
+    classes: dict[float, Mass] = field(default_factory=dict)
+    """The mass of every target, if targets are classes; of more than `MOST_CLASSES` some."""
+
+    def __add__(self, other: Survey) -> Survey:
+        """Return the survey of both."""
+        labels = sorted({*self.classes, *other.classes})[: MOST_CLASSES + 1]
+        none = Mass()
+        return Survey(
+            n_rows=self.n_rows + other.n_rows,
+            n_present=self.n_present + other.n_present,
+            no_features=self.no_features + other.no_features,
+            bad_targets=self.bad_targets + other.bad_targets,
+            bad_weights=self.bad_weights + other.bad_weights,
+            sizes=dict(Counter(self.sizes) + Counter(other.sizes)),
+            bad_values=dict(Counter(self.bad_values) + Counter(other.bad_values)),
+            low=_of_both(np.minimum, self.low, other.low),
+            high=_of_both(np.maximum, self.high, other.high),
+            target_ends=(
+                min(self.target_ends[0], other.target_ends[0]),
+                max(self.target_ends[1], other.target_ends[1]),
+            ),
+            largest_weight=max(self.largest_weight, other.largest_weight),
+            classes={label: self.classes.get(label, none) + other.classes.get(label, none) for label in labels},
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Number of features of every row."""
+        (size,) = self.sizes
+        return size
+
+    @property
+    def ends(self) -> FloatArray:
+        """Two rows, which have the ends of all columns."""
+        assert self.low is not None and self.high is not None
+        return np.stack([self.low, self.high])
+
+
+def _of_both(choose: np.ufunc, one: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return np.asarray(choose(one, other)) if len(one) == len(other) else one
+
+
+def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, *, classes: bool) -> Survey:
+    """Survey a training frame, with the masses of its classes if it has them; refuse rows that are no use."""
+    parts = frame.mapInArrow(partial(_survey_partition, classes), _SCHEMA).toArrow().column("survey").to_pylist()
+    survey = sum((_read(part) for part in parts), Survey())
+    _check(survey, features, label, weight)
+    return survey
+
+
+def _survey_partition(classes: bool, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    survey = sum((_survey_batch(batch, classes) for batch in batches), Survey())
+    yield pa.RecordBatch.from_pydict({"survey": pa.array([b"".join(pack(asdict(survey)))], pa.binary())})
+
+
+def _survey_batch(batch: pa.RecordBatch, classes: bool) -> Survey:
+    features, y, weight = batch.column(FEATURES), floats(batch.column(TARGET)), floats(batch.column(WEIGHT))
+    lengths = features.drop_null().value_lengths().to_numpy(zero_copy_only=False)
+    sizes, rows_of_size = np.unique(lengths, return_counts=True)
+    survey = Survey(
+        n_rows=len(y),
+        n_present=int((weight > 0).sum()),
+        no_features=features.null_count,
+        sizes=dict(zip(sizes.tolist(), rows_of_size.tolist(), strict=True)),
+        bad_targets=int((~np.isfinite(y)).sum()),
+        bad_weights=int((~(np.isfinite(weight) & (weight >= 0))).sum()),
+    )
+    if survey.no_features or len(sizes) != 1:
+        return survey
+    X = floats(features.flatten()).reshape(len(y), int(sizes[0]))
+    bad = (~np.isfinite(X)).sum(axis=0)
+    survey = replace(survey, bad_values={int(j): int(bad[j]) for j in np.flatnonzero(bad)})
+    present = weight > 0
+    if survey.bad_values or survey.bad_targets or survey.bad_weights or not present.any():
+        return survey
+    return _with_ends(survey, TrainingRows(X, y, weight)[present], classes)
+
+
+def _with_ends(survey: Survey, rows: TrainingRows, classes: bool) -> Survey:
+    survey = replace(
+        survey,
+        low=rows.X.min(axis=0),
+        high=rows.X.max(axis=0),
+        target_ends=(float(rows.y.min()), float(rows.y.max())),
+        largest_weight=float(rows.weight.max()),
+    )
+    if not classes:
+        return survey
+    labels, index = np.unique(rows.y + 0.0, return_inverse=True)  # -0.0 is 0.0
+    few = enumerate(labels[: MOST_CLASSES + 1].tolist())
+    return replace(survey, classes={label: Mass.of(rows.weight[index == place]) for place, label in few})
+
+
+def _read(record: bytes) -> Survey:
+    values = unpack(record, "the survey of a partition")
+    return Survey(**{**values, "classes": {label: Mass(**mass) for label, mass in values["classes"].items()}})
+
+
+def _check(survey: Survey, features: FeatureColumns, label: str, weight: str | None) -> None:
+    """Refuse rows, in the order in which users can do something about it."""
+    n = survey.n_rows
+    if n == 0:
+        raise InvalidData("the frame has 0 rows: there is nothing to learn from.")
+    if survey.no_features:
+        raise InvalidData(f"column {features!r} is null in {survey.no_features} of {n} rows. Drop these rows.")
+    if len(survey.sizes) > 1:
+        found = ", ".join(f"{size} in {count} rows" for size, count in sorted(survey.sizes.items()))
+        raise InvalidData(f"column {features!r} has different numbers of features: {found}. All rows need the same.")
+    if survey.n_features == 0:
+        raise InvalidData(f"column {features!r} has vectors of size 0 in {n} rows: at least one feature is needed.")
+    if survey.bad_values:
+        raise InvalidData(_bad_values(survey, features))
+    if survey.bad_targets:
+        raise InvalidData(
+            f"column {label!r} is null, NaN or infinite in {survey.bad_targets} of {n} rows. Drop these rows."
+        )
+    if survey.bad_weights:
+        raise InvalidData(
+            f"column {weight!r} is null, NaN, infinite or negative in {survey.bad_weights} of {n} rows. Weights must "
+            "be zero or positive; leave rows out by weight 0."
+        )
+    if survey.n_present == 0:
+        raise InvalidData(f"column {weight!r} is 0 in all {n} rows: there is nothing to learn from.")
+
+
+def _bad_values(survey: Survey, features: FeatureColumns) -> str:
+    place, count = max(survey.bad_values.items(), key=lambda item: (item[1], -item[0]))
+    column = f"place {place} of column {features!r}" if isinstance(features, str) else f"column {features[place]!r}"
+    others = f", and so are {len(survey.bad_values) - 1} other features" if len(survey.bad_values) > 1 else ""
+    return (
+        f"{column} is null, NaN or infinite in {count} of {survey.n_rows} rows{others}. Drop these rows, or fill "
+        "them with Imputer."
+    )

@@ -1,0 +1,187 @@
+"""One shuffle, then every coarse cell is trained in the task that has its rows, by the code of one machine.
+
+Enters: a frame of rows and `CoarseCells`. Leaves: a frame of trained cells, one row each: a few numbers, its record,
+and what the driver needs to decide. Tasks are numbered by size, so that the largest coarse cells begin first.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+
+from localsvm.cell.trained import PHASES, TrainedCell
+from localsvm.data.content import content_hash
+from localsvm.data.rows import ReadyRows
+from localsvm.data.scaling import Scaling
+from localsvm.memory import available_memory
+from localsvm.model.cell_record import cell_values, out_of_fold_values
+from localsvm.model.parts import partition_values
+from localsvm.partition.base import Members
+from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
+from localsvm.preparation import CellTasks, FitSettings, available_threads
+from localsvm.records import pack
+from localsvm.spark.blocks import SCHEMA as BLOCKS
+from localsvm.spark.blocks import Block, read_blocks, write_blocks
+from localsvm.spark.coarse import Rows, Sized
+from localsvm.spark.columns import Layout, TrainingRows
+from localsvm.training import MemoryLimit, plan_memory, train_cells
+
+COLUMNS = {
+    "coarse": "int",
+    "place": "int",  # within the coarse cell
+    "rows": "long",
+    "radius": "double",
+    "total_weight": "double",
+    "risk": "double",
+    "risk_error": "double",
+    "width": "array<double>",
+    "lam": "array<double>",
+    "support_vectors": "long",
+    "seconds": "array<double>",
+    "host": "string",
+    "attempt": "int",
+    "finished": "double",
+    "record": "binary",
+    "tree": "binary",  # of the coarse cell, with its first cell
+    "left_out": "binary",
+}
+"""A trained cell as a row of a frame."""
+
+_ARROW_TYPES = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "double": pa.float64(),
+    "array<double>": pa.list_(pa.float64()),
+    "string": pa.string(),
+    "binary": pa.binary(),
+}
+
+
+def frame_schema(columns: dict[str, str]) -> str:
+    """Return the schema of a frame."""
+    return ", ".join(f"{name}: {kind}" for name, kind in columns.items())
+
+
+def arrow_schema(columns: dict[str, str]) -> pa.Schema:
+    """Return the same schema as Arrow has it."""
+    return pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in columns.items()])
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a worker needs to assign rows to tasks, and to train."""
+
+    settings: FitSettings
+    scaling: Scaling
+    sized: Sized
+    layout: Layout
+
+    @property
+    def task_of(self) -> NDArray[np.int32]:
+        """The task of every coarse cell: the largest have the first."""
+        tasks = np.empty(len(self.sized.sizes), dtype=np.int32)
+        tasks[np.argsort(-self.sized.sizes, kind="stable")] = np.arange(len(tasks), dtype=np.int32)
+        return tasks
+
+    @property
+    def limit(self) -> SplitLimit:
+        """What a cell may not exceed."""
+        return SplitLimit(self.settings.partition.cell_size)
+
+    def is_cell(self, coarse: int) -> bool:
+        """Return whether a coarse cell need not be cut."""
+        found = self.sized
+        return bool(found.coarse.nodes) and self.limit.allows(int(found.sizes[coarse]), float(found.radii[coarse]))
+
+
+def trained_cells(rows: Rows, training: Training) -> DataFrame:
+    """Return the frame of trained cells; the work is done when it is asked for."""
+    blocks = rows.frame.mapInArrow(partial(_assigned_blocks, training), BLOCKS)
+    shuffled = blocks.repartitionById(len(training.sized.sizes), "part")
+    return shuffled.mapInArrow(partial(_train_partition, training), frame_schema(COLUMNS))
+
+
+def _assigned_blocks(training: Training, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    tasks, coarse = training.task_of, training.sized.coarse
+    for rows in training.layout.rows(batches):
+        X = training.scaling.apply(rows.X)
+        hashes = content_hash(rows.X, training.settings.seed)
+        block = Block(TrainingRows(X, rows.y, rows.weight), hashes, np.ones(len(X), dtype=np.int64))
+        yield from write_blocks(block, tasks[coarse.assign(X)], len(tasks))
+
+
+def _train_partition(training: Training, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    coarse_of = np.argsort(training.task_of)
+    for task, block in read_blocks(batches, training.layout.n_features, np.float32).items():
+        yield from _train_coarse_cell(training, int(coarse_of[task]), block)
+
+
+def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterator[pa.RecordBatch]:
+    context = TaskContext.get()
+    assert context is not None
+    settings = replace(training.settings, n_threads=context.cpus())
+    rows = ReadyRows(np.asarray(block.rows.X, dtype=np.float32))
+    tree, members = _cut(training, coarse, rows, block.hashes, settings.n_threads)
+    tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
+    memory = MemoryLimit.of(settings.max_memory or _share_of_memory(settings.n_threads))
+    plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, memory)
+    where = {"coarse": coarse, "host": socket.gethostname(), "attempt": context.attemptNumber()}
+    for cell in train_cells(tasks, members.sizes, settings.cell, plan):
+        first = partition_values(tree) if cell.number == 0 and tree is not None else None
+        values = {**where, **_summary(cell), **_records(cell, settings, first), "finished": time.time()}
+        yield pa.RecordBatch.from_pylist([values], schema=arrow_schema(COLUMNS))
+
+
+def _cut(
+    training: Training, coarse: int, rows: ReadyRows, hashes: NDArray[np.uint64], n_threads: int
+) -> tuple[VoronoiPartition | None, Members]:
+    if training.is_cell(coarse):
+        return None, Members(np.arange(len(rows)), np.array([len(rows)]))
+    with ThreadPoolExecutor(n_threads) as pool:
+        return build_voronoi(rows, hashes, training.limit, pool.map)
+
+
+def _share_of_memory(n_threads: int) -> int | None:
+    """Return the bytes that a task may take: the share of the machine's that its cores are."""
+    available = available_memory()
+    return None if available is None else available * n_threads // max(available_threads(), n_threads)
+
+
+def _summary(cell: TrainedCell) -> dict[str, Any]:
+    return {
+        "place": cell.number,
+        "rows": int(cell.n_samples),
+        "radius": float(cell.radius),
+        "total_weight": float(cell.total_weight),
+        "risk": float(cell.risk),
+        "risk_error": float(cell.risk_error),
+        "width": cell.width.tolist(),
+        "lam": cell.lam.tolist(),
+        "support_vectors": cell.n_support,
+        "seconds": [cell.seconds[phase] for phase in PHASES],
+    }
+
+
+def _records(cell: TrainedCell, settings: FitSettings, tree: dict[str, Any] | None) -> dict[str, bytes | None]:
+    scores = cell.out_of_fold if settings.cell.reduction.is_classification else None
+    return {
+        "record": record_of(cell_values(cell)),
+        "left_out": None if scores is None else record_of(out_of_fold_values(scores)),
+        "tree": None if tree is None else record_of(tree),
+    }
+
+
+def record_of(value: object) -> bytes:
+    """Return a plain value as bytes."""
+    return b"".join(pack(value))

@@ -1,4 +1,4 @@
-"""What the other tests stand on: the cluster is a real one, survives a loss, and leaves nothing behind."""
+"""What the other tests stand on: the cluster is a real one, and leaves nothing behind."""
 
 import os
 import subprocess
@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import spark_cluster
-from spark_cluster import Cluster
-from spark_process import SparkProcess
 
 
 def process_numbers(session, n):
@@ -30,14 +28,6 @@ def test_tasks_run_on_both_workers_in_classic_and_in_connect_mode(spark, connect
     assert len(classic) == len(remote) == 2
     assert not classic & remote
     assert os.getpid() not in classic | remote
-
-
-def test_a_job_outlives_a_killed_worker(tmp_path):
-    with Cluster(tmp_path) as cluster, SparkProcess(cluster.settings(), cluster.environment) as client:
-        client.run(process_numbers, 2)
-        client.begin(process_numbers, 24)
-        cluster.kill_a_worker()
-        assert len(client.result()) == 24
 
 
 def test_nothing_is_left_when_the_process_that_started_a_cluster_is_killed(tmp_path):

@@ -1,6 +1,6 @@
-"""`python -m localsvm.spark`; the file that `spark-submit` is given: `spark-submit $(python -m localsvm.spark path) train ...`."""
+"""`python -m localsvm.spark`, and the file to give to spark-submit."""
 
-# Absolute: spark-submit runs this file by its path, not as a part of the package.
+# By its full name: spark-submit runs this file by its path, not as a part of the package.
 from localsvm.spark.application import main
 
 if __name__ == "__main__":

@@ -6,12 +6,12 @@ Enters: paths that the cluster can read, and options. Leaves: models, prediction
 
 from __future__ import annotations
 
-import warnings
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from py4j.protocol import Py4JJavaError
@@ -21,7 +21,16 @@ from pyspark.sql import SparkSession
 from localsvm.cli.failures import sentences
 from localsvm.cli.output import Output
 from localsvm.errors import InvalidData
-from localsvm.spark.jobs import Source, Training, evaluate_model, predict_rows, to_local, train_model
+from localsvm.spark.jobs import (
+    Destination,
+    Source,
+    Training,
+    Wanted,
+    evaluate_model,
+    predict_rows,
+    take_home,
+    train_model,
+)
 
 app = typer.Typer(
     help="Kernel machines for millions of rows, on Apache Spark.",
@@ -34,13 +43,12 @@ app = typer.Typer(
 
 Task = StrEnum("Task", ["auto", "classify", "regress"])
 Format = StrEnum("Format", ["parquet", "orc", "csv", "json", "libsvm"])
-Route = StrEnum("Route", ["auto", "shuffle", "broadcast"])
+Way = StrEnum("Way", ["auto", "shuffle", "broadcast"])
 
 Data = Annotated[str, typer.Argument(help="A file or a directory, as Spark reads it: file:, hdfs:, s3a:, ...")]
 Model = Annotated[str, typer.Argument(help="A model that `train` has saved.")]
 Reading = Annotated[Format, typer.Option("--format", help="Of the data.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes.")]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
 Target = Annotated[str, typer.Option("--target", "-t", help="The column to be predicted, of numbers.")]
 
@@ -70,15 +78,14 @@ def train(
     class_weight: Annotated[str | None, typer.Option(help='"balanced": rare classes count as much.')] = None,
     objective: Annotated[str | None, typer.Option(help="accuracy, balanced_accuracy, tpr_tnr or f1.")] = None,
     cell_size: Annotated[int, typer.Option(min=1, help="The most rows of a cell.")] = 2000,
-    coarse_cells: Annotated[int | None, typer.Option(min=1, help="Cells that go to a task as a whole.")] = None,
-    coarse_size: Annotated[int | None, typer.Option(min=1, help="Rows of a coarse cell, instead.")] = None,
+    coarse_size: Annotated[int | None, typer.Option(min=1, help="The most rows of a task.")] = None,
     grid: Annotated[int, typer.Option(min=1, help="Candidates for the width, and for lambda.")] = 10,
     folds: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(help="Another seed, another partition.")] = 0,
+    checkpoint: Annotated[str | None, typer.Option(help="A directory for cells as they are trained.")] = None,
     format: Reading = Format.parquet,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Train a model on the rows of files.
 
@@ -86,14 +93,13 @@ def train(
     --------
         spark-submit $(python -m localsvm.spark path) train hdfs:/flights --target late -o hdfs:/late.model
     """
-    given = {"class_weight": class_weight, "objective": objective}
-    given |= {"coarse_cells": coarse_cells, "coarse_size": coarse_size}
-    parameters = {"cell_size": cell_size, "grid": grid, "n_folds": folds, "random_state": seed}
+    given = {"class_weight": class_weight, "objective": objective, "coarse_size": coarse_size, "checkpoint": checkpoint}
+    parameters: dict[str, Any] = {"cell_size": cell_size, "grid": grid, "n_folds": folds, "random_state": seed}
     parameters |= {name: value for name, value in given.items() if value is not None}
-    with _spark("train") as spark, _notes(Output(json, quiet)) as out:
-        columns = tuple(features.split(",")) if features else None
-        training = Training(target, weight, columns, task.value, parameters)
-        out.result(train_model(Source(spark, data, format.value), training, output, overwrite=overwrite))
+    with _spark("train") as spark:
+        training = Training(target, weight, _names(features), task.value, parameters)
+        destination = Destination(output, overwrite=overwrite)
+        Output(json).result(train_model(Source(spark, data, format.value), training, destination))
 
 
 @app.command()
@@ -104,11 +110,10 @@ def predict(
     output_format: Annotated[Format, typer.Option(help="Of the predictions.")] = Format.parquet,
     keep: Annotated[str | None, typer.Option(help="Columns a,b,c to pass through; all by default.")] = None,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="With those of all classes.")] = False,
-    route: Annotated[Route, typer.Option(help="Rows to the model, or the model to the rows.")] = Route.auto,
+    by: Annotated[Way, typer.Option(help="broadcast the model, or shuffle the rows.")] = Way.auto,
     format: Reading = Format.parquet,
     overwrite: Overwrite = False,
     json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Predict the rows of files.
 
@@ -116,15 +121,10 @@ def predict(
     --------
         spark-submit $(python -m localsvm.spark path) predict hdfs:/late.model hdfs:/new --keep id -o hdfs:/predicted
     """
-    with _spark("predict") as spark, _notes(Output(json, quiet)) as out:
-        kept = tuple(keep.split(",")) if keep else None
-        source = Source(spark, data, format.value)
-        destination = (output, output_format.value)
-        out.result(
-            predict_rows(
-                source, model, destination, kept, route.value, probabilities=probabilities, overwrite=overwrite
-            )
-        )
+    with _spark("predict") as spark:
+        destination = Destination(output, output_format.value, overwrite)
+        wanted = Wanted(_names(keep), probabilities, by.value)
+        Output(json).result(predict_rows(Source(spark, data, format.value), model, destination, wanted))
 
 
 @app.command()
@@ -134,7 +134,6 @@ def evaluate(
     target: Target,
     format: Reading = Format.parquet,
     json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Compare predictions with the truth.
 
@@ -142,8 +141,8 @@ def evaluate(
     --------
         spark-submit $(python -m localsvm.spark path) evaluate hdfs:/late.model hdfs:/test --target late
     """
-    with _spark("evaluate") as spark, _notes(Output(json, quiet)) as out:
-        out.result(evaluate_model(Source(spark, data, format.value), model, target))
+    with _spark("evaluate") as spark:
+        Output(json).result(evaluate_model(Source(spark, data, format.value), model, target))
 
 
 @app.command("to-local")
@@ -151,7 +150,6 @@ def local(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file, on the driver.")],
     json: Json = False,
-    quiet: Quiet = False,
 ) -> None:
     """Write a model file for one machine: for `localsvm predict` and `localsvm.load`.
 
@@ -159,8 +157,12 @@ def local(
     --------
         spark-submit $(python -m localsvm.spark path) to-local hdfs:/late.model -o late.lsvm
     """
-    with _spark("to-local") as spark, _notes(Output(json, quiet)) as out:
-        out.result(to_local(spark, model, output))
+    with _spark("to-local") as spark:
+        Output(json).result(take_home(spark, model, output))
+
+
+def _names(text: str | None) -> tuple[str, ...] | None:
+    return tuple(text.split(",")) if text else None
 
 
 @contextmanager
@@ -176,26 +178,19 @@ def _spark(command: str) -> Iterator[SparkSession]:
 
 @contextmanager
 def _sentences_of_spark() -> Iterator[None]:
+    """Raise what Spark reports as an error of ours, without the stacks of two languages."""
     try:
         yield
     except AnalysisException as error:
-        raise InvalidData(_first_line(error)) from error
+        raise InvalidData(f"{_first_line(error)}.") from error
     except (PySparkException, Py4JJavaError) as error:
-        raise OSError(f"Spark could not finish: {_first_line(error)} Its logs say more") from error
+        ours = re.search(r"localsvm\.errors\.\w+: (.+)", str(error))
+        if ours:
+            raise InvalidData(ours[1]) from error
+        raise OSError(f"Spark could not finish; its logs say more. It says: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
-    """Return what Spark says, without its codes and the stack."""
     java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error)
-    return text.partition("\n")[0].partition(" SQLSTATE:")[0].strip()
-
-
-@contextmanager
-def _notes(out: Output) -> Iterator[Output]:
-    """Tell warnings of localsvm as notes, at the end."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield out
-    for message in dict.fromkeys(str(found.message) for found in caught if "localsvm" in found.filename):
-        out.note(f"Note: {message}")
+    text = str(error if java is None else java.getMessage())
+    return text.partition("\n")[0].partition(" SQLSTATE:")[0].strip().rstrip(".")

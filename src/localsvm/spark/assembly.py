@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from localsvm.cell.trained import PHASES
+from localsvm.errors import InvalidData
 from localsvm.left_out import Judgement, LeftOutScores, judge
 from localsvm.model.cell_record import read_out_of_fold
 from localsvm.model.local_model import LocalModel
@@ -131,6 +132,11 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
         cells.setdefault(row["coarse"], []).append(row)
     trees = []
     for coarse in range(len(sized.sizes)):
+        if coarse not in cells:
+            raise InvalidData(
+                f"coarse cell {coarse} had {sized.sizes[coarse]} rows and has none now: the frame gives other rows "
+                "when it is read again. Cache it, or write it to files first."
+            )
         record = cells[coarse][0]["tree"]
         if record is None:
             centre = sized.coarse.centre(coarse)[None, :]

@@ -48,6 +48,8 @@ class DistributedModel:
     """Of the records of all cells."""
     tasks: list[dict[str, Any]]
     """Rows, cells, seconds and place of every task."""
+    kept: DataFrame | None = None
+    """What executors keep of the cells."""
 
     @cached_property
     def estimator(self) -> LocalEstimator:

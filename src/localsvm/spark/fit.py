@@ -79,7 +79,8 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     headline = StoredModel(
         model.model, model.table, {"estimator": estimator._values(), "user": {}}, seconds, __version__
     )
-    return DistributedModel(headline, sized.coarse, model.cells, trained.n_bytes, trained.report(training))
+    kept = trained.frame if trained.kept and plan.checkpoint is None else None
+    return DistributedModel(headline, sized.coarse, model.cells, trained.n_bytes, trained.report(training), kept)
 
 
 def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Problem:

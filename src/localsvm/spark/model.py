@@ -64,6 +64,11 @@ class LocalSVMModel(Model, LocalSVMParams, MLReadable, MLWritable):  # type: ign
         """Return the fitted estimator of one machine, for prediction, reports and model files without Spark."""
         return self._parts.local
 
+    def release(self) -> None:
+        """Let executors forget the cells of a large model, once it is saved; asking for them would train them again."""
+        if self._parts.kept is not None:
+            self._parts.kept.unpersist()
+
     def write(self) -> ParamsWriter:
         """Return the writer of this model."""
         return ParamsWriter(self, self._parts)

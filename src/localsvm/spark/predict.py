@@ -24,7 +24,7 @@ from pyspark import TaskContext
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, StructField, StructType
 
 from localsvm.calibration import Calibration
@@ -61,8 +61,6 @@ _ARROW_OUTPUTS = [
 
 _WAY = [pa.field("coarse", pa.int32(), nullable=False), pa.field("x", pa.binary(), nullable=False)]
 _CELL = {name: FINISHED[name] for name in ("cell", "place", "seconds", "record", "tree")}
-
-_ITERATOR = ArrowUDFType.SCALAR_ITER
 
 Predictor = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
 
@@ -151,7 +149,7 @@ def transform(
 
 
 def _by_broadcast(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
-    predict = arrow_udf(_predictor(reader, model_bytes(model.local.model_)), StructType(_OUTPUTS), _ITERATOR)
+    predict = arrow_udf(_predictor(reader, model_bytes(model.local.model_)), StructType(_OUTPUTS))
     hidden = _unused("predictions", frame)
     return frame.withColumn(hidden, predict(x)).withColumns(names.columns(hidden)).drop(hidden)
 
@@ -203,7 +201,7 @@ def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Re
 def _routed_rows(frame: DataFrame, x: Column, route: _Route) -> DataFrame:
     way = StructType([StructField("coarse", IntegerType(), False), StructField("x", BinaryType(), False)])
     row = F.struct(*(F.col(quoted(name)) for name in frame.columns))
-    routed = frame.select(arrow_udf(_router(route), way, _ITERATOR)(x).alias("way"), row.alias("row"))
+    routed = frame.select(arrow_udf(_router(route), way)(x).alias("way"), row.alias("row"))
     no_cell = F.lit(None).cast(f"struct<{frame_schema(_CELL)}>").alias("cell")
     return routed.select("way.coarse", "way.x", "row", no_cell)
 

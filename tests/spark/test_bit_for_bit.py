@@ -1,0 +1,104 @@
+"""Given the same coarse centres, the model of a cluster is that of one machine to the bit, predictions included."""
+
+import numpy as np
+import pytest
+from spark_frames import columns_of, frame_of, in_order
+from spark_problems import PROBLEMS, two_classes
+
+from localsvm import LocalSVC
+from localsvm.model.store import model_bytes
+from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, assembly, predict
+
+
+def on_cluster(problem):
+    return LocalSVMClassifier if problem.twin is LocalSVC else LocalSVMRegressor
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def fitted(request, spark):
+    """A problem, its frame, the model of the cluster, and that of one machine."""
+    problem = PROBLEMS[request.param]
+    columns = {"label": problem.y} | ({} if problem.weight is None else {"weight": problem.weight})
+    frame = frame_of(spark, problem.X, **columns).cache()
+    estimator = on_cluster(problem)(**problem.on_spark)
+    if problem.weight is not None:
+        estimator.setWeightCol("weight")
+    model = estimator.fit(frame)
+    yield problem, frame, model, problem.fit_on_one_machine(model.coarse_cells)
+    frame.unpersist()
+
+
+def without_seconds(model):
+    """Return the bytes of a model file of the model, as if it had been made in no time."""
+    for cell in model.cells:
+        cell.seconds.update(dict.fromkeys(cell.seconds, 0.0))
+    return model_bytes(model)
+
+
+def test_the_model_is_that_of_one_machine(fitted):
+    _, _, model, twin = fitted
+    assert len(model.coarse_cells) > 1
+    local = model.toLocal()
+    assert without_seconds(local.model_) == without_seconds(twin.model_)
+    assert local.cells_ == twin.cells_
+
+
+@pytest.mark.parametrize("way", ["broadcast", "shuffle"])
+def test_predictions_are_those_of_one_machine(fitted, way):
+    problem, frame, model, twin = fitted
+    found = model.copy({model.transform_by: way}).transform(frame)
+    assert found.columns[: len(frame.columns)] == frame.columns
+    (prediction,) = in_order(found, "prediction")
+    assert np.array_equal(prediction, twin.predict(problem.X))
+    if isinstance(twin, LocalSVC):
+        raw, probability = in_order(found, "rawPrediction", "probability")
+        assert np.array_equal(probability, twin.predict_proba(problem.X))
+        scores = twin.decision_function(problem.X)
+        assert np.array_equal(raw, scores if scores.ndim == 2 else np.column_stack([-scores, scores]))
+
+
+def test_every_row_is_in_the_report_of_one_task(fitted):
+    problem, _, model, _ = fitted
+    present = len(problem.y) if problem.weight is None else int((problem.weight > 0).sum())
+    rows = [task["rows"] for task in model.task_report]
+    assert sum(rows) == present
+    assert rows == sorted(rows, reverse=True)
+    assert sum(task["cells"] for task in model.task_report) == model.n_cells
+    assert max(rows) <= 500
+
+
+def test_more_rows_than_one_traversal_takes_are_cut_as_one_machine_cuts_them(spark):
+    X, y = two_classes(52_000)
+    X = X[:, :2]
+    parameters = {"cell_size": 1000, "n_folds": 1, "grid": 2, "kernel": "laplace", "scaling": "minmax"}
+    model = LocalSVMClassifier(**parameters).fit(frame_of(spark, X, label=y))
+    twin = LocalSVC(**parameters, n_jobs=1).fit(X, y)
+    assert len(model.task_report) > 1
+    assert without_seconds(model.toLocal().model_) == without_seconds(twin.model_)
+
+
+def test_a_large_model_stays_in_the_executors(spark, monkeypatch):
+    monkeypatch.setattr(assembly, "SMALL_MODEL", 0)
+    monkeypatch.setattr(predict, "BROADCAST_BYTES", 0)
+    problem = PROBLEMS["weights, copies, rates"]
+    frame = frame_of(spark, problem.X, label=problem.y, weight=problem.weight)
+    model = LocalSVMClassifier(**problem.on_spark, weightCol="weight").fit(frame)
+    twin = problem.fit_on_one_machine(model.coarse_cells)
+    (probability,) = in_order(model.transform(frame), "probability")
+    assert np.array_equal(probability, twin.predict_proba(problem.X))
+    assert model.toLocal().cells_ == twin.cells_
+    model.release()
+
+
+def test_neither_the_kind_of_features_nor_the_partitions_change_the_model(spark):
+    problem = PROBLEMS["two classes"]
+    frame = frame_of(spark, problem.X, label=problem.y)
+    names = columns_of(problem.X)
+    array = frame.selectExpr("label", f"array({', '.join(names)}) AS features")
+    frames = [
+        (LocalSVMClassifier(**problem.on_spark), frame),
+        (LocalSVMClassifier(**problem.on_spark, featuresCol=names), frame.coalesce(1)),
+        (LocalSVMClassifier(**problem.on_spark), array.repartition(7)),
+    ]
+    first, *others = [without_seconds(estimator.fit(rows).toLocal().model_) for estimator, rows in frames]
+    assert all(other == first for other in others)

@@ -1,4 +1,4 @@
-"""A small fit on Spark and all that comes out of it, as plain values that can be compared between processes."""
+"""Rows in files, and a small fit to them, as plain values that can be compared between processes."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from localsvm.data import toy_mixture
-from localsvm.spark import LocalSVMClassificationModel, LocalSVMClassifier
+from localsvm.spark import LocalSVMClassifier
 
 SETTINGS = {"cell_size": 150, "coarse_size": 300, "grid": 5, "scaling": "minmax", "random_state": 0}
 
@@ -30,38 +30,8 @@ def fit(session, path, **settings):
 
 
 def fit_cells(session, path):
-    """Return the cells of a fit, and how many tasks trained them."""
+    """Return the bytes of the cells and trees of a fit, and how many tasks trained them."""
     model = fit(session, path)
-    return {"cells": cells_of(model), "n_tasks": len(model.task_report)}
-
-
-def fit_and_tell(session, path, save_to=None):
-    """Return the cells and the predictions of a fit, saved if a place is given."""
-    model = fit(session, path)
-    if save_to is not None:
-        model.write().overwrite().save(save_to)
-    return told(session, model, path)
-
-
-def load_and_tell(session, saved, path):
-    """Return the cells and the predictions of a saved model."""
-    return told(session, LocalSVMClassificationModel.load(saved), path)
-
-
-def told(session, model, path):
-    """Return the cells by number, and the predictions of all rows by number, in both ways."""
-    rows = session.read.parquet(path)
-    ways = {by: _predictions(model.setParams(transform_by=by), rows) for by in ("broadcast", "shuffle")}
-    return {"cells": cells_of(model), **ways}
-
-
-def cells_of(model):
-    """Return the bytes of all cells and trees by the number of the cell."""
     rows = model.cells.select("cell", "record", "tree").collect()
-    return {row["cell"]: (bytes(row["record"]), row["tree"] and bytes(row["tree"])) for row in rows}
-
-
-def _predictions(model, rows):
-    vectors = ("rawPrediction", "probability")
-    found = model.transform(rows).select("id", "prediction", *vectors).collect()
-    return {row["id"]: (row["prediction"], *(row[name].toArray().tolist() for name in vectors)) for row in found}
+    cells = {row["cell"]: (bytes(row["record"]), row["tree"] and bytes(row["tree"])) for row in rows}
+    return {"cells": cells, "n_tasks": len(model.task_report)}

@@ -1,7 +1,7 @@
 # Every target sets up what it needs: Python >= 3.11, make and a C++20 compiler are enough.
 #
 #   make demo       train on bundled data and show what came out
-#   make test       the whole suite; installs a browser for it where there is none (Debian, as root)
+#   make test       the whole suite; installs a browser and Java for it where there is none (Debian, as root)
 #   make lint types layers    ruff; mypy --strict; the import rules
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
@@ -22,17 +22,17 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test browser lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
+.PHONY: demo test browser java lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
 	$(PY) -m localsvm demo
 
-test: $(VENV)/.installed browser
+test: $(VENV)/.installed browser java
 	$(PY) -m pytest $(ARGS)
 
-browser:
-	@.ci/browser
+browser java:
+	@.ci/$@
 
 lint: $(VENV)/.installed
 	$(PY) -m ruff check .

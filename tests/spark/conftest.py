@@ -24,7 +24,13 @@ def spark(cluster):
 
 
 @pytest.fixture(scope="session")
-def connect(cluster):
+def connect_url(cluster):
+    """The address of a Connect server, whose application has a core of each worker."""
+    return cluster.start_connect_server()
+
+
+@pytest.fixture(scope="session")
+def connect(cluster, connect_url):
     """A process with a Connect session, in which `connect.run(f, *arguments)` calls `f(session, *arguments)`."""
-    with SparkProcess({"spark.remote": cluster.start_connect_server()}, cluster.environment) as client:
+    with SparkProcess({"spark.remote": connect_url}, cluster.environment) as client:
         yield client

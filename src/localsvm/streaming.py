@@ -109,7 +109,8 @@ def predict_batches(
         raise InvalidData(
             f"{file.name} has a column {min(taken)!r}, and so have the predictions: do not pass it through."
         )
-    return _predict_batches(estimator, file, features, tuple(keep), probabilities, rows)
+    # The next batch is predicted while the caller writes this one.
+    return read_ahead(_predict_batches(estimator, file, features, tuple(keep), probabilities, rows), 1)
 
 
 def _predict_batches(
@@ -119,7 +120,7 @@ def _predict_batches(
     keep: tuple[str, ...],
     probabilities: bool,
     rows: int,
-) -> Iterator[Any]:
+) -> Generator[Any, None, None]:
     # Rows are made of the next batch while this one is predicted.
     for batch, table in read_ahead(_with_tables(file, features, keep, rows), 1):
         kept = [(name, batch.column(name)) for name in keep]
@@ -210,9 +211,9 @@ def evaluate_file(
     features = Features.find(estimator, file, ignored=others)
     evaluator = Evaluator(estimator)
     done = 0
-    for batch in file.batches((*features.names, *others), rows):
+    for batch, table in read_ahead(_with_tables(file, features, tuple(others), rows), 1):
         mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
-        evaluator.add(features.table(batch), _truth(estimator, batch.column(target), target, file.name), mass)
+        evaluator.add(table, _truth(estimator, batch.column(target), target, file.name), mass)
         done += batch.num_rows
         if on_rows is not None:
             on_rows(done, file.n_rows)

@@ -30,8 +30,12 @@ class AffineScaling:
         """Scale rows."""
         with np.errstate(over="ignore"):
             # Halves first: the difference of two finite numbers may overflow, that of their halves cannot.
-            halves = X.astype(np.float64) / 2 - self.shift / 2
-            return (2 * (self.factor * halves)).astype(np.float32)
+            wide = X.astype(np.float64)
+            wide /= 2
+            wide -= self.shift / 2
+            wide *= self.factor
+            wide *= 2
+            return wide.astype(np.float32)
 
     def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return what scaled rows were before; a constant column is what it was.

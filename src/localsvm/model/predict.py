@@ -66,7 +66,8 @@ def _fill_cells(
         checked = check_assignment(found, block.stop - block.start, len(model.cells))
         cells[block.start - group.start : block.stop - group.start] = checked
 
-    for_each(thread_map, assign, rows.blocks(group.start, group.stop))
+    size = block_rows(rows.n_features, BLOCK_ROWS)
+    for_each(thread_map, assign, row_blocks(group.start, group.stop, size))
 
 
 def _of_present(scores: NDArray[np.float64], present: NDArray[np.bool_]) -> NDArray[np.float64]:

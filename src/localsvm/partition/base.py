@@ -74,7 +74,9 @@ class Members:
     @classmethod
     def of_labels(cls, labels: NDArray[np.integer], n_cells: int) -> Members:
         """Group rows by their label."""
-        return cls(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=n_cells)))
+        # NumPy sorts numbers of 16 bits by radix, a dozen times as fast as others.
+        keys = labels.astype(np.uint16) if n_cells <= 1 << 16 else labels
+        return cls(np.argsort(keys, kind="stable"), np.cumsum(np.bincount(labels, minlength=n_cells)))
 
     def __len__(self) -> int:
         """Return the number of cells."""

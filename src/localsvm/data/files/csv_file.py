@@ -1,8 +1,8 @@
 """Files of comma-separated values, or with another delimiter.
 
-Enters: a path. Leaves: a `TableFile`. pyarrow reads blocks of the file in threads, with types that the first block
-showed. Where a block does not go through, reading goes on from there in one thread: slower, but it takes numbers in
-more spellings, and it can say what is wrong in which row (see `csv_values`).
+Enters: a path. Leaves: a `TableFile`. pyarrow reads blocks of the file in threads (see `csv_blocks`), with types that
+the first block showed. Where a block does not go through, reading goes on from there in one thread: slower, but it
+takes numbers in more spellings, and it can say what is wrong in which row (see `csv_values`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from localsvm.data.files.bytes import LONGEST_LINE, line_blocks
+from localsvm.data.files.csv_blocks import read_blocks
 from localsvm.data.files.csv_layout import START, CsvLayout, find_layout
 from localsvm.data.files.csv_sniff import sniff_kind
 from localsvm.data.files.csv_values import read_values
@@ -58,7 +59,7 @@ def _read(layout: CsvLayout, types: Mapping[str, Any], block: int) -> Iterator[A
         return
     n_rows = 0
     try:
-        for batch in layout.open(types, block, None, threads=True):
+        for batch in read_blocks(layout, types, block):
             yield batch
             n_rows += batch.num_rows
     except pa.ArrowInvalid:

@@ -59,31 +59,43 @@ class CsvLayout:
         """Open the file for reading some columns, all if `types` is None, in blocks of so many bytes."""
         return arrow_csv.open_csv(
             open_bytes(self.path),
-            arrow_csv.ReadOptions(
-                use_threads=threads,
-                block_size=block,
-                skip_rows=self.skipped,
-                column_names=None if self.header else self.names,
-                autogenerate_column_names=not (self.header or self.names),
-                encoding=self.encoding,
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                newlines_in_values=True,
-                # In a file of one column an empty line is a missing value, elsewhere it is no row.
-                ignore_empty_lines=len(self.names) != 1,
-                invalid_row_handler=on_invalid,
-            ),
-            arrow_csv.ConvertOptions(
-                column_types=types,
-                include_columns=None if types is None else list(types),
-                null_values=self.missing,
-                true_values=[*TRUE, "1"],
-                false_values=[*FALSE, "0"],
-                strings_can_be_null=True,
-                quoted_strings_can_be_null=False,
-                decimal_point=self.decimal,
-            ),
+            self.reading(block, first=True, threads=threads),
+            self.parsing(on_invalid),
+            self.conversion(types),
+        )
+
+    def reading(self, block: int, *, first: bool, threads: bool) -> Any:
+        """Return how bytes become rows, from the first line on or after other rows."""
+        return arrow_csv.ReadOptions(
+            use_threads=threads,
+            block_size=block,
+            skip_rows=self.skipped if first else 0,
+            column_names=None if first and self.header else self.names,
+            autogenerate_column_names=not (self.header or self.names),
+            encoding=self.encoding,
+        )
+
+    def parsing(self, on_invalid: OnInvalid | None = None) -> Any:
+        """Return how rows are cut into values."""
+        return arrow_csv.ParseOptions(
+            delimiter=self.delimiter,
+            newlines_in_values=True,
+            # In a file of one column an empty line is a missing value, elsewhere it is no row.
+            ignore_empty_lines=len(self.names) != 1,
+            invalid_row_handler=on_invalid,
+        )
+
+    def conversion(self, types: Mapping[str, Any] | None) -> Any:
+        """Return what becomes of the values of some columns, or of all."""
+        return arrow_csv.ConvertOptions(
+            column_types=types,
+            include_columns=None if types is None else list(types),
+            null_values=self.missing,
+            true_values=[*TRUE, "1"],
+            false_values=[*FALSE, "0"],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            decimal_point=self.decimal,
         )
 
     def why_not(self, error: Exception) -> str:

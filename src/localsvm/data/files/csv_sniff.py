@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -78,12 +79,12 @@ def sniff_delimiter(text: str) -> str:
 
 def first_rows(text: str, delimiter: str, *, quoting: Any = csv.QUOTE_MINIMAL) -> list[list[Any]]:
     """Return the first rows of a text, but not one that may be cut off."""
-    lines = text.removeprefix("\ufeff").splitlines(keepends=True)
-    whole = lines[:-1] if len(lines) > 1 and not lines[-1].endswith(("\n", "\r")) else lines
-    return list(islice(_rows(whole, delimiter, quoting), _SNIFFED_ROWS))
+    text = text.removeprefix("\ufeff")
+    end = max(text.rfind("\n"), text.rfind("\r")) + 1
+    return list(islice(_rows(io.StringIO(text[:end] or text, newline=""), delimiter, quoting), _SNIFFED_ROWS))
 
 
-def _rows(lines: Sequence[str], delimiter: str, quoting: Any) -> Iterator[list[Any]]:
+def _rows(lines: Iterable[str], delimiter: str, quoting: Any) -> Iterator[list[Any]]:
     reader = csv.reader(lines, delimiter=delimiter, quoting=quoting)
     try:
         yield from (row for row in reader if row)
@@ -134,7 +135,8 @@ def sniff_decimal(columns: Sequence[Any], delimiter: str) -> str:
     """Return the decimal point that makes more columns of text numbers; it is not the delimiter."""
     if delimiter == ",":
         return "."
-    counts = {point: sum(_mostly(_is_number(column, point)) for column in columns) for point in (".", ",")}
+    present = [_present(column) for column in columns]
+    counts = {point: sum(_mostly(_is_number(values, point)) for values in present) for point in (".", ",")}
     return "," if counts[","] > counts["."] else "."
 
 
@@ -150,8 +152,8 @@ def sniff_kind(column: Any, decimal: str) -> str:
     return "text"
 
 
-def _is_number(column: Any, decimal: str) -> Any:
-    return pc.match_substring_regex(plain_numbers(_present(column), decimal), _NUMBER)
+def _is_number(values: Any, decimal: str) -> Any:
+    return pc.match_substring_regex(plain_numbers(values, decimal), _NUMBER)
 
 
 def _present(column: Any) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -80,6 +81,27 @@ def read_ahead(source: Generator[Any, None, None], count: int = _AHEAD) -> Itera
             while (item := waiting.popleft().result()) is not _END:
                 waiting.append(reader.submit(next, source, _END))
                 yield item
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def map_ahead(work: Callable[[Any], Any], items: Iterator[Any], n_threads: int) -> Iterator[Any]:
+    """Yield the results of work on items in their order; so many threads are at work on the next ones.
+
+    Examples
+    --------
+    >>> from localsvm.data.files.table import map_ahead
+    >>> list(map_ahead(len, iter(["a", "bcd", "ef"]), 2))
+    [1, 3, 2]
+    """
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="localsvm-read") as pool:
+        waiting = deque(pool.submit(work, item) for item in islice(items, n_threads + 1))
+        try:
+            while waiting:
+                result = waiting.popleft().result()
+                waiting.extend(pool.submit(work, item) for item in islice(items, 1))
+                yield result
         finally:
             for future in waiting:
                 future.cancel()

@@ -40,7 +40,7 @@ def test_any_order_of_columns_and_any_format_give_the_same_predictions(shell, tr
 
 
 def test_csv_goes_from_standard_input_to_standard_output(shell, trained, toy_files):
-    done = shell.run("predict", trained, "-", stdin=(toy_files / "test.csv").read_text())
+    done = shell.process("predict", trained, "-", stdin=(toy_files / "test.csv").read_text())
     lines = done.stdout.splitlines()
     assert lines[0] == '"prediction"'
     assert len(lines) == 301
@@ -155,11 +155,11 @@ def test_without_arguments_the_commands_are_listed(shell):
 
 
 def test_a_shell_can_complete_commands(shell):
-    assert "localsvm" in shell.run("--show-completion", "bash").stdout
+    assert "localsvm" in shell.process("--show-completion", "bash").stdout
 
 
 def test_the_version_is_told(shell):
-    assert shell.run("--version").stdout.strip() == f"localsvm {localsvm.__version__}"
+    assert shell.process("--version").stdout.strip() == f"localsvm {localsvm.__version__}"
 
 
 def test_json_is_one_object(shell, trained, toy_files):

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows
@@ -148,3 +150,13 @@ def test_members_are_the_rows_of_every_label_in_order():
     assert [members.rows(cell).tolist() for cell in range(5)] == [[1, 3], [], [0, 2], [4], []]
     assert members.sizes.tolist() == [2, 0, 2, 1, 0]
     assert len(members) == 5
+
+
+@given(st.lists(st.integers(0, 4), max_size=50), st.sampled_from([5, 1 << 16, (1 << 16) + 1]))
+def test_members_are_grouped_alike_whatever_the_number_of_cells(labels, n_cells):
+    # The labels are spread over all cells, so that the largest number is one of them.
+    numbers = [label * (n_cells - 1) // 4 for label in labels]
+    members = Members.of_labels(np.array(numbers, dtype=np.intp), n_cells)
+    assert members.order.tolist() == sorted(range(len(labels)), key=numbers.__getitem__)
+    for cell in set(numbers):
+        assert members.rows(cell).tolist() == [row for row, number in enumerate(numbers) if number == cell]

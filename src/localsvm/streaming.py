@@ -5,6 +5,7 @@ Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the or
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,10 +48,10 @@ class Features:
         names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
         return cls(names, frozenset(names[j] for j in places), None if labels is None else tuple(labels.tolist()))
 
-    def table(self, batch: Any) -> Table:
-        """Return the rows of a batch."""
+    def table(self, batch: Any, out: NDArray[Any] | None = None) -> Table:
+        """Return the rows of a batch, in the memory of `out` if it is given."""
         codes = {name: CategoryCodes(name) for name in self.categories}
-        X = to_numbers(batch, self.names, codes=codes)
+        X = to_numbers(batch, self.names, codes=codes, out=out)
         for j, name in enumerate(self.names):
             if name in codes:
                 known = ~np.isnan(X[:, j])
@@ -131,8 +132,16 @@ def _predict_batches(
 def _with_tables(
     file: TableFile, features: Features, keep: tuple[str, ...], rows: int
 ) -> Generator[tuple[Any, Table], None, None]:
+    """Yield batches and their rows, whose memory is used again when the table after the next one is made.
+
+    New memory costs more time than filling it.
+    """
+    used: deque[Any] = deque(maxlen=2)
     for batch in file.batches((*keep, *features.names), rows):
-        yield batch, features.table(batch)
+        room = used[0] if len(used) == 2 and len(used[0]) >= batch.num_rows else None
+        table = features.table(batch, room)
+        used.append(table.X if room is None else room)
+        yield batch, table
 
 
 def _predicted(

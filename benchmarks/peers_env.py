@@ -31,7 +31,7 @@ PEERS = {
     "intelex": ("scikit-learn-intelex==2026.2.0", "scikit-learn"),
     # The wheel named thundersvm loads libraries of CUDA 9 even for the processor; this one does not.
     "thundersvm": ("thundersvm-cpu==0.3.3", "scikit-learn"),
-    "xgboost": ("xgboost==3.2.0", "scikit-learn"),
+    "xgboost": ("xgboost-cpu==3.2.0", "scikit-learn"),
     "xrfm": ("xrfm==0.4.5", "scikit-learn"),
 }
 """What the environments of the other peers have in them."""

@@ -31,8 +31,8 @@ N_TREES, LEARNING_RATE, PATIENCE, LEFT_OUT = 3000, 0.05, 50, 0.1
 class Tuned:
     """Standardised features, a grid searched on a sample, then a fit on at most so many rows."""
 
-    def __init__(self, machine, grid, most_rows=None):
-        self.machine, self.grid, self.most_rows = machine, grid, most_rows
+    def __init__(self, machine, grid, most_rows=None, n_jobs=-1):
+        self.machine, self.grid, self.most_rows, self.n_jobs = machine, grid, most_rows, n_jobs
 
     def fit(self, X, y):
         from joblib import parallel_config
@@ -43,9 +43,8 @@ class Tuned:
         order = np.random.default_rng(0).permutation(len(y))
         pipeline = make_pipeline(StandardScaler(), *self.machine)
         sample = order[:N_TUNING]
-        with parallel_config(
-            backend="threading", n_jobs=-1
-        ):  # the solvers leave Python's lock, and memory is one process's
+        # Threads: the solvers leave Python's lock, and the memory is that of one process.
+        with parallel_config(backend="threading", n_jobs=self.n_jobs):
             search = GridSearchCV(pipeline, self.grid(X.shape[1]), cv=3, refit=False).fit(X[sample], y[sample])
         rows = order[: self.most_rows]
         self.model = pipeline.set_params(**search.best_params_).fit(X[rows], y[rows])
@@ -57,12 +56,13 @@ class Tuned:
 def _svm(module, task, most_rows=None):
     kind = module.SVC if task == "classes" else module.SVR
     name = kind.__name__.lower()
-    options = {} if module.__name__.startswith("thundersvm") else {"cache_size": 1000}
+    is_thunder = module.__name__ == "thundersvm"  # has threads of its own, and does not bear others
+    options = {} if is_thunder else {"cache_size": 1000}
 
     def grid(n_features):
         return {f"{name}__C": CS, f"{name}__gamma": [gamma / n_features for gamma in GAMMAS]}
 
-    return Tuned([kind(**options)], grid, most_rows)
+    return Tuned([kind(**options)], grid, most_rows, n_jobs=1 if is_thunder else -1)
 
 
 def svc(task, levels):

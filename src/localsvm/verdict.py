@@ -86,8 +86,7 @@ class Verdict:
         return "\n".join([*texts, "", self.sentence])
 
     def _line(self, way: Way) -> tuple[str, ...]:
-        shown = (_shown(value, self.measure) for value in (way.loss.value, way.loss.low, way.loss.high))
-        value, low, high = shown
+        value, low, high = (_shown(number, self.measure) for number in (way.loss.value, way.loss.low, way.loss.high))
         mark = "> " if way is self.chosen else "  "
         seconds = (f"{way.fit_seconds:.3g}", f"{way.predict_seconds:.3g}")
         return (mark + way.name, value, f"{low} to {high}", *seconds, f"{way.n_cells:,}")
@@ -166,7 +165,7 @@ def _estimator_for(y: TargetsLike) -> LocalEstimator:
 
 
 def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetRows]:
-    """Hold rows out by their content, in random order: equal rows are on the same side."""
+    """Hold rows out by their content: equal rows are on the same side, and sums round alike for any order."""
     if len(rows.y) < _FEWEST_ROWS:
         raise InvalidData(f"advice needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Use LocalSVC().")
     # Another seed than that of the fit, whose samples are those of small hashes.
@@ -193,7 +192,7 @@ def _plans(n: int, size: int) -> Iterator[_Plan]:
     if larger < n:
         yield _Plan(f"cells of {larger:,} rows", "voronoi", larger, n)
     if size < n:
-        yield _Plan(f"one machine on {sampled:,} rows", "none", size, sampled)
+        yield _Plan(f"one machine on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
         yield _Plan(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
 
 

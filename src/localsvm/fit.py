@@ -91,7 +91,7 @@ def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult
     left_out = LeftOutScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
     del parts
     judgement = judge(left_out, model.reduction, settings.decision)
-    return FitResult(_judged(model, judgement), {}, judgement.decision, judgement.left_out)
+    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.left_out)
 
 
 def _judged(model: LocalModel, judgement: Judgement) -> LocalModel:

@@ -221,7 +221,9 @@ class _Pilot:
         if not self._plan.is_local:
             return [np.sort((everything[: self._size] + self._size * k) % len(X)) for k in range(self._count)]
         first = _nearest(X, everything, self._size)
-        return list(self._map(lambda row: _cell_of(X, row, np.flatnonzero(first == first[row]), self._size), range(self._count)))
+        return list(
+            self._map(lambda row: _cell_of(X, row, np.flatnonzero(first == first[row]), self._size), range(self._count))
+        )
 
     def _judge_place(
         self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str

@@ -97,9 +97,7 @@ def test_the_function_is_the_mean_of_those_trained_at_its_points(loss):
 def test_a_blend_of_one_point_is_that_point_retrained(loss):
     settings = settings_for(reduction=Regression((loss,)), grid=Grid(widths=[0.7], lams=[1e-2]))
     task = task_of(*wave(60))
-    same_cells(
-        train_cell(task, replace(settings, refit="blend")), train_cell(task, replace(settings, refit="retrain"))
-    )
+    same_cells(train_cell(task, replace(settings, refit="blend")), train_cell(task, replace(settings, refit="retrain")))
 
 
 def test_every_machine_of_a_blend_is_certified():

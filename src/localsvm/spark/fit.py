@@ -105,7 +105,9 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Pr
         check_unit(np.array(survey.target_ends))
         check_magnitude(survey.largest_weight, survey.n_present)
     relevance = check_relevance(estimator.relevance, survey.n_features)
-    settings = replace(settings, relevance=relevance if isinstance(relevance, str | None) else tuple(relevance.tolist()))
+    settings = replace(
+        settings, relevance=relevance if isinstance(relevance, str | None) else tuple(relevance.tolist())
+    )
     return _Problem(Rows(frame, layout, survey.n_present, settings.seed), survey, settings, classes)
 
 

@@ -143,7 +143,17 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
 
     def _common(self) -> dict[str, Any]:
         """Return the parameters of an estimator of one machine that all have."""
-        names = ("cell_size", "n_folds", "kernel", "relevance", "scaling", "search", "refit", "max_memory", "random_state")
+        names = (
+            "cell_size",
+            "n_folds",
+            "kernel",
+            "relevance",
+            "scaling",
+            "search",
+            "refit",
+            "max_memory",
+            "random_state",
+        )
         grid = self.getOrDefault(self.grid)
         values = {name: self.getOrDefault(name) for name in names}
         return {**values, "grid": Grid(**grid) if isinstance(grid, dict) else grid}

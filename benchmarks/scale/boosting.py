@@ -21,8 +21,12 @@ def compare(store: Store, partition: str) -> None:
         for trees in FORESTS:
             label = f"LightGBM, {trees['n_estimators']} x {trees['num_leaves']}"
             rows.append(_row(store, problem, label, "lightgbm", trees))
-        rows.append(_row(store, problem, "localsvm", "localsvm", local(partition, scaling="auto")))
+        rows.append(_row(store, problem, "localsvm", "localsvm", _defaults(partition)))
     print_table("LightGBM (trees x leaves) and localsvm with its defaults; all cores", HEADER, rows)
+
+
+def _defaults(partition: str) -> dict[str, Any]:
+    return local(partition, scaling="auto") | {"relevance": "auto", "kernel": "auto"}
 
 
 def _row(store: Store, problem: Problem, label: str, program: str, settings: dict[str, Any]) -> list[str]:

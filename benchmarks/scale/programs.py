@@ -9,11 +9,11 @@ from benchmarks.csv_store import Figures
 from benchmarks.peers_env import lightgbm_python, liquidsvm_python
 from benchmarks.scale.problems import Files
 from benchmarks.scale.store import Run
-from benchmarks.workers import BENCHMARKS, CELL_SIZE, LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, answer
+from benchmarks.workers import BENCHMARKS, CELL_SIZE, LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, PLAIN, answer
 
 
 def local(partition: str, scaling: str = "minmax", cell_size: int = CELL_SIZE) -> dict[str, Any]:
-    """Return the parameters of LocalSVC; everything else is its default."""
+    """Return the parameters of LocalSVC; the metric and the kernel are liquidSVM's, everything else is its default."""
     return {"partition": partition, "cell_size": cell_size, "scaling": scaling}
 
 
@@ -28,7 +28,7 @@ def _localsvm(run: Run, files: Files) -> Figures:
         task = {"generate": problem.name, "n_train": problem.n_train, "n_test": problem.n_test}
     else:
         task = {"file": str(files(problem))}
-    return answer([sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": run.settings})
+    return answer([sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": PLAIN | run.settings})
 
 
 def _liquidsvm(run: Run, files: Files) -> Figures:

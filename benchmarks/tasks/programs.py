@@ -14,7 +14,7 @@ from benchmarks.peers_env import liquidsvm_python
 from benchmarks.tasks.losses import QUANTILES, TASKS
 from benchmarks.tasks.problems import rows
 from benchmarks.tasks.store import Run
-from benchmarks.workers import LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, answer
+from benchmarks.workers import LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, PLAIN, answer
 
 # liquidSVM's names of the tasks: pairs of classes, least squares, quantiles.
 _SCENARIOS = {"classes": "MC AvA_hinge", "mean": "LS", "quantiles": "QT"}
@@ -34,7 +34,8 @@ def measure(run: Run) -> Figures:
 def _scikit_learn(run: Run, files: dict[str, Any]) -> Figures:
     """Run an estimator with scikit-learn's interface, localsvm's or another."""
     levels = {"quantile": QUANTILES} if run.problem.task == "quantiles" else {}
-    chosen = {"task": run.problem.task, "program": run.program, "parameters": levels | run.settings}
+    plain = PLAIN if run.problem.task in _SCENARIOS else {}  # what liquidSVM does, too, is compared with it
+    chosen = {"task": run.problem.task, "program": run.program, "parameters": levels | plain | run.settings}
     return answer([sys.executable, "-m", "benchmarks.tasks._estimator_worker"], files | chosen)
 
 

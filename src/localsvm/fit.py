@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ class FitResult:
     model: LocalModel
     seconds: dict[str, float]
     decision: Decision | None = None
+    relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
+    """Weights of the columns of the model."""
     left_out: LeftOutScores | None = None
     """Kept where machines are, so that another operating point can be chosen."""
 
@@ -62,19 +64,19 @@ def _fit(
     prepared = prepare(X, y, weight, settings, checkpoint)
     spool = None if settings.workspace is None else Spool(settings.workspace)
     cells = train_cells(
-        prepared.tasks, prepared.sizes, settings.cell, prepared.plan, on_progress, prepared.keeper, spool
+        prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, prepared.keeper, spool
     )
     trained = time.perf_counter()
     seconds = dict(prepared.seconds)
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
     model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
-    share = prepared.n_rows / int(prepared.sizes.sum())
+    share, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
     del prepared, cells  # what is only needed for training leaves the memory
     result = _decide(model, settings, share)
     seconds["calibration"] = time.perf_counter() - trained
     seconds["total"] = time.perf_counter() - begin
-    return replace(result, seconds=seconds)
+    return replace(result, seconds=seconds, relevance=relevance)
 
 
 def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult:

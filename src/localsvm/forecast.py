@@ -60,7 +60,7 @@ def forecast_fit(
     chosen = _spread_by_size(all_sizes)
     sizes = all_sizes[chosen]
     tasks = [prepared.tasks[number] for number in to_train[chosen].tolist()]
-    cells = train_cells(tasks, sizes, settings.cell, prepared.plan, on_progress)
+    cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
     seconds = time.perf_counter() - ready
     model_bytes = int(_model_bytes(cells) * _ratio(all_sizes, sizes, 1.0))
     return Forecast(

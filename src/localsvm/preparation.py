@@ -1,4 +1,4 @@
-"""Before cells are trained: sample -> scale -> partition -> tasks, and a plan of the memory.
+"""Before cells are trained: sample -> scale -> relevance -> partition -> tasks, and a plan of the memory.
 
 Enters: validated rows and `FitSettings`. Leaves: `Prepared`: everything that training needs. Rows stay where the caller
 has them; each stage reads, scales and converts the blocks it needs.
@@ -31,6 +31,7 @@ from localsvm.model.parts import reduction_values
 from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.pilot import Sample, choose_scaling
+from localsvm.relevance import Metric, PilotPlan, learn_metric
 from localsvm.training import MemoryLimit, MemoryPlan, plan_memory
 from localsvm.version import __version__
 
@@ -61,6 +62,10 @@ class FitSettings:
     decision: DecisionPlan = field(default_factory=DecisionPlan)
     n_scaled: int | None = None
     """Columns that are scaled; those after them are on their scale already. None is all."""
+    kernels: tuple[str, ...] = ()
+    """Kernels of which the pilot chooses one; without any, that of the cell stays."""
+    relevance: tuple[float, ...] | str | None = None
+    """Weights of the columns; "auto" is learned, None is ones."""
     max_memory: int | None = None
     """Bytes that training may take; None is what the machine has."""
     checkpoint: Checkpoint | None = None
@@ -82,7 +87,8 @@ class FitSettings:
             "cell_radius": partition.cell_radius,
             "n_folds": cell.n_folds,
             "grid": asdict(cell.grid),
-            "kernel": cell.kernel,
+            "kernel": "auto" if self.kernels else cell.kernel,
+            "relevance": self.relevance,
             "search": cell.search,
             "refit": cell.refit,
             "scaling": self.scaling,
@@ -101,7 +107,12 @@ class FitSettings:
 class Prepared:
     """Cells that are ready to be trained."""
 
+    cell: CellSettings
+    """Settings of the cells, with the kernel that was chosen."""
     scaling: Scaling
+    """Into the metric of the model."""
+    relevance: NDArray[np.float64]
+    """The weights of the columns that are part of it."""
     partition: Partition
     tasks: CellTasks
     sizes: NDArray[np.intp]
@@ -152,13 +163,18 @@ def prepare(
         scaling = _fit_scaling(X, sample, settings, limit, pool.map)
         _check_spread(sample, scaling)
         scaled = time.perf_counter()
+        metric = _learn_metric(sample, scaling, settings, len(X), limit, pool.map)
+        scaling = scaling.weighted(metric.weights)
+        learned = time.perf_counter()
         rows = _model_rows(X, scaling, settings)
         partition, members = build_partition(settings.partition, rows, hashes, settings.seed, pool.map)
     del hashes, sample
     if len(members.order) == len(rows):  # each in one cell
         rows.arrange(members.order)
     return Prepared(
+        cell=replace(settings.cell, kernel=metric.kernel),
         scaling=scaling,
+        relevance=metric.weights,
         partition=partition,
         tasks=CellTasks(rows, y, weight, members, settings),
         sizes=members.sizes,
@@ -166,7 +182,11 @@ def prepare(
         keeper=None if checkpoint is None else checkpoint.cells(members, scaling, settings.cell.reduction),
         n_rows=len(rows),
         n_features=rows.n_features,
-        seconds={"scaling": scaled - begin, "partition": time.perf_counter() - scaled},
+        seconds={
+            "scaling": scaled - begin,
+            "relevance": learned - scaled,
+            "partition": time.perf_counter() - learned,
+        },
     )
 
 
@@ -214,15 +234,40 @@ def _fit_scaling(
     """Fit the scaling: min-max and none to all rows, the others to the sample."""
     method = settings.scaling
     if method == "auto":
-        # Copies of a row count once, as far as that is known: a weight of 2 is a row given twice.
-        n_rows = len(sample.y) if len(X) <= _sample_rows(X.shape[1]) else len(X)
-        size = settings.partition.largest_cell(n_rows) or n_rows
+        n_rows, size = _pilot_size(sample, len(X), settings)
         method = choose_scaling(
             sample, settings.cell, settings.seed, n_rows, size, max_bytes=limit.n_bytes, thread_map=thread_map
         )
     if method in ("minmax", None):
         return fit_to_ends(method, X, sample.n_scaled)
     return fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
+
+
+def _learn_metric(
+    sample: Sample, scaling: Scaling, settings: FitSettings, n_rows: int, limit: MemoryLimit, thread_map: ThreadMap
+) -> Metric:
+    """Learn weights and kernel on scaled rows of the sample, where they are not given."""
+    kind, given = settings.partition.kind, settings.relevance
+    n_features = sample.X.shape[1]
+    n_rows, size = _pilot_size(sample, n_rows, settings)
+    plan = PilotPlan(
+        kernels=settings.kernels or (settings.cell.kernel,),
+        # A partition of the user's own lies in the space of the scaled rows: that stays what it is.
+        learns_weights=given == "auto" and isinstance(kind, str),
+        n_rows=n_rows,
+        cell_size=size,
+        is_local=kind not in ("chunks", "none"),
+        max_bytes=limit.n_bytes,
+    )
+    weights = np.ones(n_features) if given is None or isinstance(given, str) else np.array(given)
+    return learn_metric(sample, scaling, weights, settings.cell.reduction, plan, thread_map)
+
+
+def _pilot_size(sample: Sample, n_rows: int, settings: FitSettings) -> tuple[int, int]:
+    """Return the rows of a fit and of its cells; copies count once, as far as that is known."""
+    # A weight of 2 is a row given twice.
+    n_rows = len(sample.y) if n_rows <= _sample_rows(sample.X.shape[1]) else n_rows
+    return n_rows, settings.partition.largest_cell(n_rows) or n_rows
 
 
 class CellTasks(Sequence[CellTask]):

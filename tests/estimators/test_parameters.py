@@ -25,7 +25,6 @@ def small(**parameters):
 
 CHOICES = {
     "kernel": "one of 'auto', 'gauss', 'laplace'",
-    "relevance": "None",
     "search": "one of 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
     "missing": "one of 'error', 'impute'",
@@ -119,7 +118,7 @@ def test_an_unknown_choice_is_refused_with_the_known_ones(rows, no_work, kind, n
 
 @pytest.mark.parametrize(("kind", "name"), of_all(CHOICES, OWN_CHOICES), ids=named)
 def test_none_is_refused_where_it_is_no_choice(rows, no_work, kind, name):
-    if name not in ("relevance", "scaling"):
+    if name != "scaling":
         with pytest.raises(InvalidParameter, match=f"{name}=None is not available"):
             kind(**{name: None}).fit(*rows)
 

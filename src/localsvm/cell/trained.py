@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import evaluate, gradients
+from localsvm._native import evaluate, gradients, mean_squared_gradients
 from localsvm.cell.path import SKIPPED, STATUS
 
 PHASES = ("kernel", "solver", "validation", "selection")
@@ -84,6 +84,20 @@ class CellFunctions:
             out[:, part.outputs] += gradients(points, part.support_vectors, part.coefficients, self.kernel, part.width)
         low, high = self.bounds.T
         out[(values <= low) | (values >= high)] = 0.0
+        return out
+
+    def mean_squared_slopes(
+        self, points: NDArray[np.float32], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the weighted means of the squared derivatives (n_outputs, n_features), bounds left aside.
+
+        Every output is one kernel sum, as that of a problem on all samples is.
+        """
+        out = np.zeros((len(self.constants), points.shape[1]))
+        for part in self.sums:
+            out[part.outputs] = mean_squared_gradients(
+                points, weight, part.support_vectors, part.coefficients, self.kernel, part.width
+            )
         return out
 
 

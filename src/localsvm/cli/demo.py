@@ -16,7 +16,7 @@ import localsvm
 from localsvm import GridEdgeWarning, LocalSVC
 from localsvm.data import load_covtype_sample, toy_bayes_error, toy_mixture
 
-PHASES = ("scaling", "partition", "kernel", "solver", "validation", "selection")
+PHASES = ("scaling", "relevance", "partition", "kernel", "solver", "validation", "selection")
 _SECTION_ENDS = ("test rows", "support vectors", "Bayes error")
 
 

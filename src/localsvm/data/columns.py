@@ -98,6 +98,12 @@ class Columns:
         """Number of columns of the model."""
         return len(self.numbers) + len(self.gappy) + sum(category.width for category in self.categories)
 
+    @property
+    def origins(self) -> NDArray[np.intp]:
+        """The column of the input that each column of the model comes from."""
+        spread = [category.column for category in self.categories for _ in range(category.width)]
+        return np.array([*self.numbers, *self.gappy, *spread], dtype=np.intp)
+
     def encode(self, table: Table) -> EncodedRows:
         """Return the rows of a table as the model takes them."""
         places = tuple(category.places(table.names[category.column]) for category in self.categories)

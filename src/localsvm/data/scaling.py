@@ -64,6 +64,19 @@ class AffineScaling:
         """Return a scaling of `count` columns more, which stay as they are."""
         return AffineScaling(np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)))
 
+    def weighted(self, weights: NDArray[np.float64]) -> AffineScaling:
+        """Return a scaling whose columns are multiplied with weights.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm.data.scaling import AffineScaling
+        >>> scaling = AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 1.0])).weighted(np.array([3.0, 0.0]))
+        >>> scaling.apply(np.array([[4.0, 7.0]]))
+        array([[3., 0.]], dtype=float32)
+        """
+        return AffineScaling(self.shift, self.factor * weights)
+
 
 @dataclass(frozen=True)
 class QuantileScaling:
@@ -112,6 +125,10 @@ class QuantileScaling:
         """Return a scaling of `count` columns more, which stay as they are within [0, 1]."""
         ends = (np.array([0.0, 1.0]),) * count
         return QuantileScaling(self.knots + ends, self.ranks + ends)
+
+    def weighted(self, weights: NDArray[np.float64]) -> QuantileScaling:
+        """Return a scaling whose columns are multiplied with weights."""
+        return QuantileScaling(self.knots, tuple(r * weight for r, weight in zip(self.ranks, weights, strict=True)))
 
 
 Scaling = AffineScaling | QuantileScaling

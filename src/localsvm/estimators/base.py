@@ -33,6 +33,7 @@ from localsvm.estimators.validation import (
     check_integer,
     check_memory,
     check_positive,
+    check_relevance,
     check_threads,
     check_verbosity,
     explain_refusal,
@@ -50,6 +51,7 @@ from localsvm.partition.build import PartitionPlan
 from localsvm.preparation import FitSettings, available_threads
 from localsvm.records import Fields
 from localsvm.reduction import Reduction
+from localsvm.relevance import KERNELS
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
@@ -75,6 +77,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     model_: LocalModel
     columns_: Columns | None
+    feature_relevance_: NDArray[np.float64]
     timings_: dict[str, float]
     cells_: list[CellRecord]
     n_cells_: int
@@ -90,7 +93,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         n_folds: int = 5,
         grid: int | Grid = 10,
         kernel: str = "auto",
-        relevance: None = None,
+        relevance: ArrayLike | str | None = "auto",
         search: str = "full",
         scaling: str | None = "auto",
         missing: str = "error",
@@ -127,13 +130,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             partition=PartitionPlan(self.partition, check_integer("cell_size", self.cell_size, 1), radius),
             cell=CellSettings(
                 reduction=reduction,
-                kernel="gauss" if self.kernel == "auto" else self.kernel,
+                kernel=KERNELS[0] if self.kernel == "auto" else self.kernel,
                 grid=Grid.of(self.grid),
                 n_folds=check_integer("n_folds", self.n_folds, 1),
                 refit=self.refit,
                 search=self.search,
             ),
             scaling=self.scaling,
+            kernels=KERNELS if self.kernel == "auto" else (),
             seed=seed_of(self.random_state),
             n_threads=self._n_threads(),
             max_memory=check_memory("max_memory", self.max_memory),
@@ -141,8 +145,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def _check_choices(self) -> None:
-        check_choice("kernel", self.kernel, ("auto", "gauss", "laplace"))
-        check_choice("relevance", self.relevance, (None,))
+        check_choice("kernel", self.kernel, ("auto", *KERNELS))
         check_choice("search", self.search, ("full", "racing"))
         check_choice("scaling", self.scaling, ("auto", *METHODS, None))
         check_choice("missing", self.missing, ("error", "impute"))
@@ -208,7 +211,11 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self, features: Table, target: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings
     ) -> Checked:
         """Learn the columns of the model, and return the rows with them."""
+        relevance = check_relevance(self.relevance, self.n_features_in_)
         columns = learn_columns(features, weight, impute=self.missing == "impute")
+        if isinstance(relevance, np.ndarray):
+            relevance = tuple((relevance if columns is None else relevance[columns.origins]).tolist())
+        settings = replace(settings, relevance=relevance)
         if columns is not None:
             settings = replace(settings, n_scaled=columns.n_numbers)
         if isinstance(features.X, RowFile):
@@ -258,11 +265,23 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         tells = tell if listeners else None
         result = fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells)
         self.model_, self.columns_ = result.model, checked.columns
+        self.feature_relevance_ = self._of_features(result.relevance)
         self.timings_ = result.seconds
         self.cells_ = CellTable.of(result.model.cells).records()
         self.n_cells_ = len(self.cells_)
         self._seed = checked.settings.seed
         return result
+
+    def _of_features(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the weights of given features, with mean one, from those of the model's columns.
+
+        A feature with several columns has the largest of their weights; one that was left out has none.
+        """
+        if self.columns_ is None:
+            return weights
+        by_feature = np.zeros(self.n_features_in_)
+        np.maximum.at(by_feature, self.columns_.origins, weights)
+        return by_feature / by_feature.mean()
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to a file, for `localsvm.load`.
@@ -308,6 +327,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             "n_features_in_": int(self.n_features_in_),
             "feature_names_in_": getattr(self, "feature_names_in_", None),
             "columns_": column_values(self.columns_),
+            "feature_relevance_": self.feature_relevance_,
             "seed": self._seed,
         }
 
@@ -321,6 +341,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         width = self.columns_.width if self.columns_ else self.n_features_in_
         if width != self.model_.n_features:
             raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
+        self.feature_relevance_ = np.ones(self.n_features_in_)
+        if fitted.has("feature_relevance_"):  # files of before there were weights have none
+            self.feature_relevance_ = fitted.array("feature_relevance_", np.float64, self.n_features_in_)
         self.timings_ = stored.seconds
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)

@@ -114,7 +114,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         n_folds: int = 5,
         grid: int | Grid = 10,
         kernel: str = "auto",
-        relevance: None = None,
+        relevance: ArrayLike | str | None = "auto",
         search: str = "full",
         scaling: str | None = "auto",
         missing: str = "error",

@@ -102,6 +102,36 @@ def check_threads(n_jobs: object, available: int) -> int:
     raise InvalidParameter(f"n_jobs={n_jobs!r}: give the number of threads, or None for all cores.")
 
 
+def check_relevance(relevance: Any, n_features: int) -> NDArray[np.float64] | str | None:
+    """Return weights of the features with mean one, "auto" or None.
+
+    Examples
+    --------
+    >>> from localsvm.estimators.validation import check_relevance
+    >>> check_relevance([1, 0, 3, 4], n_features=4)
+    array([0.5, 0. , 1.5, 2. ])
+    """
+    if relevance is None or (isinstance(relevance, str) and relevance == "auto"):
+        return relevance
+    needed = 'give "auto", None, or a weight of at least 0 for every feature'
+    try:
+        weights = np.array(relevance, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidParameter(f"relevance={relevance!r}: {needed}.") from None
+    if weights.shape != (n_features,):
+        raise InvalidParameter(f"relevance has shape {weights.shape}, the data {n_features} features: {needed}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        wrong = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
+        raise InvalidParameter(f"relevance[{wrong}]={weights[wrong]:g}: {needed}.")
+    if not weights.any():
+        raise InvalidParameter(f"all weights of relevance are 0, so that all rows are alike: {needed}.")
+    with np.errstate(over="ignore"):
+        if abs(weights.mean() - 1) < 1e-9:  # those of another fit, which stay what they are to the bit
+            return weights
+    weights /= weights.max()  # their sum may overflow
+    return np.asarray(weights / weights.mean())
+
+
 def check_checkpoint(checkpoint: object) -> Checkpoint | None:
     """Return a checkpoint, given as such or by its directory."""
     if checkpoint is None or isinstance(checkpoint, Checkpoint):

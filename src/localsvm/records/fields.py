@@ -27,6 +27,10 @@ class Fields:
         """Return the error for something else that is wrong."""
         return InvalidFile(f"{self.what} makes no sense: {why}. It was not written by localsvm.")
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a field of this name."""
+        return name in self._values
+
     def value(self, name: str) -> Any:
         """Return a field of any kind."""
         if name not in self._values:

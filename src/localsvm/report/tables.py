@@ -38,6 +38,7 @@ _SHARES = ("error", "balanced_accuracy", "calibration_error", "tpr", "tnr", "tpr
 
 _PHASES = {
     "scaling": "scaling",
+    "relevance": "relevance",
     "partition": "partition",
     "kernel": "kernels",
     "solver": "solving",
@@ -199,7 +200,8 @@ def settings(estimator: Any) -> list[tuple[str, str, bool]]:
 
 def timings(estimator: Any) -> list[Bar]:
     """Return the seconds of each phase, as bars."""
-    phases = [phase for phase in _PHASES if phase != "calibration" or _is_share(estimator.model_)]
+    known = [phase for phase in _PHASES if phase in estimator.timings_]  # old files have fewer
+    phases = [phase for phase in known if phase != "calibration" or _is_share(estimator.model_)]
     seconds = {phase: estimator.timings_[phase] for phase in phases}
     longest = max(seconds.values(), default=0.0) or 1.0
     return [

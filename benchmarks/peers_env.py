@@ -1,7 +1,8 @@
 """The environments of the peers: made once, under .bench/, and used in subprocesses only.
 
 liquidSVM, the paper's own software, imports pkg_resources, which setuptools 81 took out, so it lives
-with an older one, apart from the project. LightGBM is what many would use instead.
+with an older one, apart from the project. LightGBM is what many would use instead, xRFM the
+most accurate relative.
 """
 
 from __future__ import annotations
@@ -24,6 +25,11 @@ def liquidsvm_python() -> Path:
 def lightgbm_python() -> Path:
     """Return the interpreter that can import LightGBM; the first call installs it."""
     return _python("lightgbm", [("lightgbm==4.6.0", "scikit-learn", "numpy")])
+
+
+def xrfm_python() -> Path:
+    """Return the interpreter that can import xRFM; the first call installs it, PyTorch and all."""
+    return _python("xrfm", [("xrfm==0.4.5",)])
 
 
 def _python(name: str, installs: list[tuple[str, ...]]) -> Path:

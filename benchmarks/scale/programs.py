@@ -28,7 +28,9 @@ def _localsvm(run: Run, files: Files) -> Figures:
         task = {"generate": problem.name, "n_train": problem.n_train, "n_test": problem.n_test}
     else:
         task = {"file": str(files(problem))}
-    return answer([sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": PLAIN | run.settings})
+    return answer(
+        [sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": PLAIN | run.settings}
+    )
 
 
 def _liquidsvm(run: Run, files: Files) -> Figures:

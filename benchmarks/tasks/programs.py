@@ -26,7 +26,7 @@ def measure(run: Run) -> Figures:
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
-        program = _liquidsvm if run.program == "liquidsvm" else _scikit_learn
+        program = run_liquidsvm if run.program == "liquidsvm" else _scikit_learn
         figures = program(run, {"file": str(file), "predictions": str(predictions)})
         return figures | TASKS[run.problem.task](data["y_test"], np.load(predictions))
 
@@ -35,11 +35,17 @@ def _scikit_learn(run: Run, files: dict[str, Any]) -> Figures:
     """Run an estimator with scikit-learn's interface, localsvm's or another."""
     levels = {"quantile": QUANTILES} if run.problem.task == "quantiles" else {}
     plain = PLAIN if run.problem.task in _SCENARIOS else {}  # what liquidSVM does, too, is compared with it
-    chosen = {"task": run.problem.task, "program": run.program, "parameters": levels | plain | run.settings}
+    return run_estimator(run.problem.task, run.program, levels | plain | run.settings, files)
+
+
+def run_estimator(task: str, program: str, parameters: dict[str, Any], files: dict[str, Any]) -> Figures:
+    """Fit and predict in a fresh process of this interpreter; predictions are saved."""
+    chosen = {"task": task, "program": program, "parameters": parameters}
     return answer([sys.executable, "-m", "benchmarks.tasks._estimator_worker"], files | chosen)
 
 
-def _liquidsvm(run: Run, files: dict[str, Any]) -> Figures:
+def run_liquidsvm(run: Run, files: dict[str, Any]) -> Figures:
+    """Train and test in liquidSVM's environment; predictions are saved."""
     levels = {"weights": QUANTILES} if run.problem.task == "quantiles" else {}
     options = {"voronoi": LIQUIDSVM_VORONOI} | levels | run.settings
     chosen = {"minmax": True, "scenario": _SCENARIOS[run.problem.task], "options": options}

@@ -31,10 +31,10 @@ class FitResult:
     model: LocalModel
     seconds: dict[str, float]
     decision: Decision | None = None
-    relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
-    """Weights of the columns of the model."""
     left_out: LeftOutScores | None = None
     """Kept where machines are, so that another operating point can be chosen."""
+    relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
+    """Weights of the columns of the model."""
 
 
 def fit_model(

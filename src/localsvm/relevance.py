@@ -1,7 +1,7 @@
 """Relevance: how much each feature matters, and which kernel of the distance serves, learned on a pilot sample.
 
-Enters: rows of the sample, and their scaling. Leaves: a `Metric`: a weight for every column of the model, and a kernel. Cells are
-then found and trained in that metric, so that they are longest where nothing happens.
+Enters: rows of the sample, and their scaling. Leaves: a `Metric`: a weight for every column of the model, and a kernel.
+Cells are then found and trained in that metric, so that they are longest where nothing happens.
 
 A weight is learned from the slopes of machines: a feature along which they are steep is stretched, another is shrunk,
 and again. It is the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan,
@@ -17,7 +17,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import nearest_centres
 from localsvm.cell import CancelToken
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.grid import Grid
@@ -28,6 +27,7 @@ from localsvm.data.content import Rows
 from localsvm.data.scaling import Scaling
 from localsvm.losses import Squared
 from localsvm.partition.base import ThreadMap
+from localsvm.partition.near import random_cells
 from localsvm.pilot import Sample
 from localsvm.reduction import Reduction, Regression
 
@@ -40,7 +40,6 @@ _MOST_ROWS = 50_000  # in which places are found
 _PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no less and no more
 _PLACES = (4, 12)  # one for so many rows, but no less and no more
 _ROWS_PER_PLACE = 2000
-_CENTRES = 16  # of the cells that places are
 _PARTS = 10  # in which a single place is judged
 _ROUNDS = 7
 _PATIENCE = 2  # rounds without progress before it ends
@@ -220,8 +219,7 @@ class _Pilot:
             return [everything]
         if not self._plan.is_local:
             return [np.sort((everything[: self._size] + self._size * k) % len(X)) for k in range(self._count)]
-        first = _nearest(X, everything, self._size)
-        return list(self._map(lambda row: _cell_of(X, row, np.flatnonzero(first == first[row]), self._size), range(self._count)))
+        return random_cells(X, self._count, self._size, self._map)
 
     def _judge_place(
         self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str
@@ -253,22 +251,6 @@ class _Pilot:
     @property
     def _reduction(self) -> Regression:
         return Regression((Squared(),), 1 if self._y.ndim == 1 else self._y.shape[1])
-
-
-def _cell_of(X: NDArray[np.float32], row: int, members: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """Return at most `size` rows of the cell of a row, whose centres are random rows and again random rows of it."""
-    while len(members) > size:
-        nearest = _nearest(X, members, size)
-        own = members[nearest == nearest[np.searchsorted(members, row)]]
-        if len(own) == len(members):  # centres that are equal
-            return members[:size]
-        members = own
-    return members
-
-
-def _nearest(X: NDArray[np.float32], members: NDArray[np.intp], size: int) -> NDArray[np.integer]:
-    count = min(_CENTRES, -(-2 * len(members) // size))
-    return nearest_centres(X[members], X[members[:count]])[0]
 
 
 def _targets(sample: Sample, reduction: Reduction) -> NDArray[np.float64]:

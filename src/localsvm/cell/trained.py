@@ -86,9 +86,7 @@ class CellFunctions:
         out[(values <= low) | (values >= high)] = 0.0
         return out
 
-    def mean_squared_slopes(
-        self, points: NDArray[np.float32], weight: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
+    def mean_squared_slopes(self, points: NDArray[np.float32], weight: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weighted means of the squared derivatives (n_outputs, n_features), bounds left aside.
 
         Every output is one kernel sum, as that of a problem on all samples is.

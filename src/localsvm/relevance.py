@@ -39,11 +39,10 @@ _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
 _MOST_ROWS = 50_000  # in which places are found
 _PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no less and no more
 _PLACES = (4, 12)  # one for so many rows, but no less and no more
-_ROWS_PER_PLACE = 2000
+_ROWS_PER_PLACE = 4000
 _PARTS = 10  # in which a single place is judged
 _ROUNDS = 7
-_PATIENCE = 2  # rounds without progress before it ends
-_LEAST_GAIN = 0.01  # of the risk
+_LEAST_GAIN = 0.02  # of the risk
 _POWER = 0.5  # of the mean squared slopes
 _LEAST = 1e-3  # of the largest weight: less is as good as nothing, and can still be undone
 _STEPS_PER_OCTAVE = 8  # weights are rounded, so that they do not depend on how sums are rounded
@@ -133,7 +132,7 @@ class _Trial:
         """Return the other one if its risk is lower by more than noise."""
         gain = self.risks - other.risks
         # The best of several rounds looks better than it is, on the rows that its weights were learned from.
-        noise = max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * self.risk)
+        noise = max(gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * self.risk)
         return other if gain.mean() > noise else self
 
 
@@ -156,16 +155,14 @@ def _better_kernel(pilot: _Pilot, best: _Trial, plan: PilotPlan) -> _Trial:
 
 def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
     """Reweight by the slopes round after round, as long as the risk falls; the plain metric stays if none is better."""
-    best = current = start
-    waited = 0
+    best = start
     for _ in range(_ROUNDS):
-        if not current.slopes.any():
+        if not best.slopes.any():
             break
-        current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
-        waited = 0 if current.risk < best.risk else waited + 1
-        best = current if waited == 0 else best
-        if waited == _PATIENCE:
+        current = pilot.judge(replace(best.metric, weights=_reweighted(best)))
+        if current.risk >= best.risk:
             break
+        best = current
     return start.or_better(best)
 
 

@@ -279,7 +279,7 @@ def test_an_assignment_that_cannot_be_one_is_refused_in_fit_and_in_predict(toy, 
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
 def test_timings_are_the_seconds_of_every_phase(toy, refit):
     clf = LocalSVC(refit=refit, n_jobs=1, grid=10, cell_size=200).fit(*toy)
-    phases = ["scaling", "partition", "kernel", "solver", "validation", "selection", "calibration"]
+    phases = ["scaling", "relevance", "partition", "kernel", "solver", "validation", "selection", "calibration"]
     assert list(clf.timings_) == [*phases, "total"]
     assert all(seconds > 0 for seconds in clf.timings_.values())
     # On one thread nothing overlaps.

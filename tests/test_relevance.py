@@ -221,7 +221,7 @@ def test_only_ratios_of_given_weights_count():
 def test_a_feature_of_weight_zero_does_not_count():
     X, y = waves(300, 3)
     model = LocalSVR(relevance=[1, 1, 0], **SMALL).fit(X, y)
-    moved = X + [0, 0, 5]
+    moved = X + np.array([0, 0, 5])
     np.testing.assert_array_equal(model.predict(moved), model.predict(X))
 
 

@@ -1,7 +1,7 @@
 """Relevance: how much each feature matters, and which kernel of the distance serves, learned on a pilot sample.
 
-Enters: rows of the sample, and their scaling. Leaves: a `Metric`: a weight for every column of the model, and a kernel. Cells are
-then found and trained in that metric, so that they are longest where nothing happens.
+Enters: rows of the sample, and their scaling. Leaves: a `Metric`: a weight for every column of the model, and a kernel.
+Cells are then found and trained in that metric, so that they are longest where nothing happens.
 
 A weight is learned from the slopes of machines: a feature along which they are steep is stretched, another is shrunk,
 and again. It is the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan,
@@ -17,7 +17,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import nearest_centres
 from localsvm.cell import CancelToken
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.grid import Grid
@@ -28,6 +27,7 @@ from localsvm.data.content import Rows
 from localsvm.data.scaling import Scaling
 from localsvm.losses import Squared
 from localsvm.partition.base import ThreadMap
+from localsvm.partition.near import random_cells
 from localsvm.pilot import Sample
 from localsvm.reduction import Reduction, Regression
 
@@ -39,12 +39,10 @@ _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
 _MOST_ROWS = 50_000  # in which places are found
 _PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no less and no more
 _PLACES = (4, 12)  # one for so many rows, but no less and no more
-_ROWS_PER_PLACE = 2000
-_CENTRES = 16  # of the cells that places are
+_ROWS_PER_PLACE = 4000
 _PARTS = 10  # in which a single place is judged
 _ROUNDS = 7
-_PATIENCE = 2  # rounds without progress before it ends
-_LEAST_GAIN = 0.01  # of the risk
+_LEAST_GAIN = 0.02  # of the risk
 _POWER = 0.5  # of the mean squared slopes
 _LEAST = 1e-3  # of the largest weight: less is as good as nothing, and can still be undone
 _STEPS_PER_OCTAVE = 8  # weights are rounded, so that they do not depend on how sums are rounded
@@ -134,7 +132,7 @@ class _Trial:
         """Return the other one if its risk is lower by more than noise."""
         gain = self.risks - other.risks
         # The best of several rounds looks better than it is, on the rows that its weights were learned from.
-        noise = max(2 * gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * self.risk)
+        noise = max(gain.std() / np.sqrt(len(gain)), _LEAST_GAIN * self.risk)
         return other if gain.mean() > noise else self
 
 
@@ -157,16 +155,14 @@ def _better_kernel(pilot: _Pilot, best: _Trial, plan: PilotPlan) -> _Trial:
 
 def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
     """Reweight by the slopes round after round, as long as the risk falls; the plain metric stays if none is better."""
-    best = current = start
-    waited = 0
+    best = start
     for _ in range(_ROUNDS):
-        if not current.slopes.any():
+        if not best.slopes.any():
             break
-        current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
-        waited = 0 if current.risk < best.risk else waited + 1
-        best = current if waited == 0 else best
-        if waited == _PATIENCE:
+        current = pilot.judge(replace(best.metric, weights=_reweighted(best)))
+        if current.risk >= best.risk:
             break
+        best = current
     return start.or_better(best)
 
 
@@ -220,10 +216,7 @@ class _Pilot:
             return [everything]
         if not self._plan.is_local:
             return [np.sort((everything[: self._size] + self._size * k) % len(X)) for k in range(self._count)]
-        first = _nearest(X, everything, self._size)
-        return list(
-            self._map(lambda row: _cell_of(X, row, np.flatnonzero(first == first[row]), self._size), range(self._count))
-        )
+        return random_cells(X, self._count, self._size, self._map)
 
     def _judge_place(
         self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str
@@ -255,22 +248,6 @@ class _Pilot:
     @property
     def _reduction(self) -> Regression:
         return Regression((Squared(),), 1 if self._y.ndim == 1 else self._y.shape[1])
-
-
-def _cell_of(X: NDArray[np.float32], row: int, members: NDArray[np.intp], size: int) -> NDArray[np.intp]:
-    """Return at most `size` rows of the cell of a row, whose centres are random rows and again random rows of it."""
-    while len(members) > size:
-        nearest = _nearest(X, members, size)
-        own = members[nearest == nearest[np.searchsorted(members, row)]]
-        if len(own) == len(members):  # centres that are equal
-            return members[:size]
-        members = own
-    return members
-
-
-def _nearest(X: NDArray[np.float32], members: NDArray[np.intp], size: int) -> NDArray[np.integer]:
-    count = min(_CENTRES, -(-2 * len(members) // size))
-    return nearest_centres(X[members], X[members[:count]])[0]
 
 
 def _targets(sample: Sample, reduction: Reduction) -> NDArray[np.float64]:

@@ -213,11 +213,13 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self, features: Table, target: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings
     ) -> Checked:
         """Learn the columns of the model, and return the rows with them."""
-        relevance = check_relevance(self.relevance, self.n_features_in_)
+        given = check_relevance(self.relevance, self.n_features_in_)
         columns = learn_columns(features, weight, impute=self.missing == "impute")
-        if isinstance(relevance, np.ndarray):
-            relevance = tuple((relevance if columns is None else relevance[columns.origins]).tolist())
-        settings = replace(settings, relevance=relevance)
+        if isinstance(given, np.ndarray):
+            weights = given if columns is None else given[columns.origins]
+            settings = replace(settings, relevance=tuple(weights.tolist()))
+        else:
+            settings = replace(settings, relevance=given)
         if columns is not None:
             settings = replace(settings, n_scaled=columns.n_numbers)
         if isinstance(features.X, RowFile):
@@ -285,7 +287,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             return weights
         by_feature = np.zeros(self.n_features_in_)
         np.maximum.at(by_feature, self.columns_.origins, weights)
-        return by_feature / by_feature.mean()
+        return np.asarray(by_feature / by_feature.mean())
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to a file, for `localsvm.load`.

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cells import cell_values, same_cells, settings_for, task_of
 from hypothesis import given
+from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from localsvm.cell import Grid, train_cell
@@ -38,6 +39,7 @@ def mean_loss(problem, f):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_lams=st.integers(1, 5), loss=st.sampled_from(LOSSES))
+@example_settings(deadline=None)
 def test_a_blend_is_a_mean_of_few_points_that_errs_no_more_than_the_best(seed, n_lams, loss):
     rng = np.random.default_rng(seed)
     columns = columns_of(task_of(*wave(40, seed)), loss)
@@ -97,9 +99,7 @@ def test_the_function_is_the_mean_of_those_trained_at_its_points(loss):
 def test_a_blend_of_one_point_is_that_point_retrained(loss):
     settings = settings_for(reduction=Regression((loss,)), grid=Grid(widths=[0.7], lams=[1e-2]))
     task = task_of(*wave(60))
-    same_cells(
-        train_cell(task, replace(settings, refit="blend")), train_cell(task, replace(settings, refit="retrain"))
-    )
+    same_cells(train_cell(task, replace(settings, refit="blend")), train_cell(task, replace(settings, refit="retrain")))
 
 
 def test_every_machine_of_a_blend_is_certified():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cells import cell_values, same_cells, settings_for, task_of
 from hypothesis import given
+from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from localsvm.cell import Grid, train_cell
@@ -38,6 +39,7 @@ def mean_loss(problem, f):
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_lams=st.integers(1, 5), loss=st.sampled_from(LOSSES))
+@example_settings(deadline=None)
 def test_a_blend_is_a_mean_of_few_points_that_errs_no_more_than_the_best(seed, n_lams, loss):
     rng = np.random.default_rng(seed)
     columns = columns_of(task_of(*wave(40, seed)), loss)

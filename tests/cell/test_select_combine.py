@@ -8,7 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 from localsvm import _reference as reference
 from localsvm.cell.columns import Columns
-from localsvm.cell.combine import combine, fold_shares, kernel_sums
+from localsvm.cell.combine import combine, fold_shares, kernel_sums, terms_by_width
 from localsvm.cell.folds import FoldedRows
 from localsvm.cell.select import EQUAL_RISK, select, select_lams, select_width
 from localsvm.cell.trained import CellFunctions
@@ -196,7 +196,7 @@ def test_kernel_sums_are_the_functions_of_the_coefficients(data, n_problems):
     columns = Columns.of(problems, rows)
     beta = (rng.normal(size=len(columns.row)) * (rng.uniform(size=len(columns.row)) < 0.7)).astype(np.float32)
     width = rng.choice([0.5, 2.0], size=n_problems)
-    sums = kernel_sums(columns, beta, width, X)
+    sums = kernel_sums(columns, terms_by_width(beta, width), X)
     unbounded = np.tile([-np.inf, np.inf], (n_problems, 1))
     values = CellFunctions("gauss", np.zeros(n_problems), unbounded, sums).values(X)
     for number in range(n_problems):
@@ -212,6 +212,6 @@ def test_problems_on_the_same_rows_share_their_support_vectors():
     X = np.arange(6, dtype=np.float32)[:, None]
     rows = FoldedRows(X, np.ones(6), np.ones(6), (6,))
     problems = [Problem(output, Hinge(), np.ones(6), np.ones(6)) for output in range(3)]
-    (shared,) = kernel_sums(Columns.of(problems, rows), np.ones(18, np.float32), np.ones(3), X)
+    (shared,) = kernel_sums(Columns.of(problems, rows), terms_by_width(np.ones(18, np.float32), np.ones(3)), X)
     assert shared.outputs.tolist() == [0, 1, 2]
     assert shared.coefficients.shape == (3, 6)

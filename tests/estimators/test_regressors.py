@@ -89,14 +89,14 @@ def certified(model, y):
 @pytest.mark.parametrize("unit", [1.0, 1e4])
 def test_least_squares_are_kernel_ridge_regression_at_the_chosen_point(rows, unit):
     X, y = rows[0], 7.0 + unit * rows[1]
-    model = LocalSVR(grid=SMALL, scaling=None).fit(X, y)
+    model = LocalSVR(grid=SMALL, scaling=None, refit="retrain").fit(X, y)
     (cell,) = model.cells_
     exact = np.clip(ridge(X, y, cell["width"], cell["lam"])(X), y.min(), y.max())
     assert np.sqrt(mean_squared_error(exact, model.predict(X))) <= certified(model, y) < 0.1 * unit
 
 
 def test_the_choice_is_the_best_of_the_grid_by_cross_validation(rows):
-    model = LocalSVR(grid=SMALL, scaling=None).fit(*rows)
+    model = LocalSVR(grid=SMALL, scaling=None, refit="retrain").fit(*rows)
     (cell,) = model.model_.cells
     found = np.unravel_index(cell.risks.argmin(), cell.risks.shape)
     assert (cell.widths[found[0]], cell.lams[found[1]]) == (cell.width[0], cell.lam[0])

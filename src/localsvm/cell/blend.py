@@ -1,11 +1,13 @@
 """Several grid points instead of one: the mean of machines that errs least on samples left out.
 
-Enters: out-of-fold values at all grid points. Leaves: the share that each point has in the mean, by problem. Points are added
-one after the other, as often as they help (Caruana, Niculescu-Mizil, Crew, Ksikes 2004, "Ensemble selection from
-libraries of models"); docs/decisions.md has what that is worth.
+Enters: out-of-fold values at all grid points. Leaves: the share that each point has in the mean, by problem. Points
+are added one after the other, as often as they help (Caruana, Niculescu-Mizil, Crew, Ksikes 2004, "Ensemble selection
+from libraries of models"); docs/decisions.md has what that is worth.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +38,14 @@ def _shares(problem: Problem, values: NDArray[np.float32], risk: NDArray[np.floa
     # The other half has members of no use; points that racing gave up have no values.
     points = np.flatnonzero((risk <= np.median(risk)) & np.isfinite(risk))
     f, width = values.reshape(-1, n)[points], points // risk.shape[1]
-    y, weight = problem.y[:n].astype(np.float32), problem.weight[:n].astype(np.float32)
+    y: NDArray[Any] = problem.y[:n].astype(np.float32)
+    weight: NDArray[Any] = problem.weight[:n].astype(np.float32)
     total = np.zeros(n, dtype=np.float32)
     times, allowed = np.zeros(len(points)), np.ones(len(points), dtype=bool)
     for size in range(1, _MEMBERS + 1):
-        mean = np.clip((total + f) / np.float32(size), -problem.clip, problem.clip)
-        lost = np.einsum("pn,n->p", problem.loss.value(y, mean), weight)
+        mean: NDArray[Any] = np.clip((total + f) / np.float32(size), -problem.clip, problem.clip)
+        losses: NDArray[Any] = problem.loss.value(y, mean)
+        lost = np.einsum("pn,n->p", losses, weight)
         best = int(np.where(allowed, lost, np.inf).argmin())
         times[best] += 1
         total += f[best]

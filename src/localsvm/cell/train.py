@@ -17,6 +17,7 @@ from localsvm._native import CancelToken
 from localsvm.cell.blend import blend
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import Term, combine, fold_shares, kernel_sums, terms_by_width
+from localsvm.cell.constant import constant_cell
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths, validate
@@ -31,7 +32,10 @@ from localsvm.cell.trained import (
     TrainedCell,
     count_unconverged,
 )
-from localsvm.reduction import Problem, unbounded
+from localsvm.reduction import Problem
+
+# On the risk that a gap is compared with, where solves only tell the shares of machines that are trained once more.
+_SLACK_OF_BLENDS = 5.0
 
 
 def train_cell(
@@ -65,13 +69,13 @@ def train_cell(
         The combined (or retrained) functions and the record of their selection.
     """
     if len(task.rows.y) == 0:
-        return _constant_cell(task, settings)
+        return constant_cell(task, settings)
     reduction = settings.reduction
     rows = make_folds(task.rows, settings.folds_made, stratify=reduction.is_classification)
     rows = rows.repeated(reduction.copies)
     problems = reduction.problems(rows.y, rows.weight)
     if not problems:
-        return _constant_cell(task, settings)
+        return constant_cell(task, settings)
     return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
 
 
@@ -207,10 +211,11 @@ class _CellTraining:
         self._remember_best(w, beta, values)
 
     def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
-        return PathPlan(folds, self.lams, n_lams, self.training_weight[:, list(folds)], self._allowed_gap())
+        slack = _SLACK_OF_BLENDS if self.settings.refit == "blend" else 1.0
+        return PathPlan(folds, self.lams, n_lams, self.training_weight[:, list(folds)], self._allowed_gap(slack))
 
-    def _allowed_gap(self) -> float:
-        return self.settings.reduction.loss.allowed_gap(float(self.mean_risk.min()))
+    def _allowed_gap(self, slack: float = 1.0) -> float:
+        return self.settings.reduction.loss.allowed_gap(slack * float(self.mean_risk.min()))
 
     def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
         begin = time.perf_counter()
@@ -401,31 +406,3 @@ def _lams_needed(shares: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return how much of its path each problem needs for the last lam that has a share (problem, lam)."""
     used = shares > 0
     return np.where(used.any(axis=1), used.shape[1] - used[:, ::-1].argmax(axis=1), 0)
-
-
-def _constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
-    """Return a cell whose samples agree, or that has none: its functions are constants."""
-    rows, reduction = task.rows, settings.reduction
-    if len(rows.y):
-        constants = reduction.constants(rows.y, rows.weight)
-    else:
-        constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
-    scores = np.tile(reduction.scores(constants[None, :]), (len(rows.y), 1)).astype(np.float32)
-    none = np.zeros((0, 0, 0))
-    return TrainedCell(
-        number=task.number,
-        functions=CellFunctions(settings.kernel, constants, unbounded(reduction.n_outputs)),
-        width=np.zeros(0),
-        lam=np.zeros(0),
-        radius=task.radius,
-        n_samples=len(rows.y),
-        total_weight=float(rows.weight.sum()),
-        risk=0.0,
-        risk_error=0.0,
-        widths=np.zeros(0),
-        lams=np.zeros(0),
-        risks=np.zeros((0, 0)),
-        certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
-        out_of_fold=OutOfFold(scores, rows.y, rows.weight),
-        seconds=dict.fromkeys(PHASES, 0.0),
-    )

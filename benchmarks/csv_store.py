@@ -109,6 +109,12 @@ def revision() -> str:
     return (_git("rev-parse", "--short", "HEAD") or "unknown") + ("+" if changed else "")
 
 
+@cache
+def commit_day(of: str) -> str:
+    """Return the day of a revision, as 2024-01-31; empty where there is no history."""
+    return _git("show", "-s", "--format=%cs", of.removesuffix("+"))
+
+
 def _git(*arguments: str) -> str:
     here = Path(__file__).parent
     return subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=False).stdout.strip()

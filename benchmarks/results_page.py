@@ -1,0 +1,269 @@
+"""The page of results, made from the CSVs of benchmarks/results when the documentation is built.
+
+Enters: runs, a line each. Leaves: Markdown with a section for each comparison, the machine and the days of measuring. A
+CSV that no section knows is shown as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from benchmarks.csv_store import RESULTS, commit_day
+
+Frame = pd.DataFrame
+NAMES = {
+    "toy4": "toy mixture",
+    "higgslike": "HIGGS-like, generated",
+    "covlike": "covtype-like, generated",
+    "covtype": "covtype, class 2",
+    "covtype7": "covtype, 7 classes",
+    "letter": "letter-like, 26 classes, generated",
+    "kin40k": "kin40k, means",
+    "protein": "protein, means",
+    "bike": "bike sharing, quantiles",
+}
+DEFAULT_CELLS = "partition=voronoi cell_size=2000 scaling=minmax"
+HEAD = """# Results
+
+Made from the committed lines of `benchmarks/results/*.csv` when this site was built; [contributing](contributing.md#benchmark) says how to measure again.
+Seconds are wall clock, on all cores; errors are on rows that were not trained on.
+"""
+TAIL = """
+```{toctree}
+:maxdepth: 1
+:glob:
+
+paper*
+peers*
+```
+"""
+
+
+def write_page(file: Path, results: Path = RESULTS) -> None:
+    """Write the page; what is there and the same is left alone, so that it is not built again."""
+    parts = [HEAD]
+    for path in sorted(results.glob("*.csv")):
+        runs = pd.read_csv(path)
+        sections = SECTIONS.get(path.stem, [lambda runs, name=path.stem: _as_it_is(name, runs)])
+        parts += [section(runs) for section in sections] + [_origin(path.name, runs)]
+    text = "\n".join([*parts, TAIL])
+    if not file.exists() or file.read_text() != text:
+        file.write_text(text)
+
+
+def _origin(name: str, runs: Frame) -> str:
+    machines = "; and ".join(dict.fromkeys(runs["machine"])) if "machine" in runs else "an unknown machine"
+    days = runs["date"] if "date" in runs else runs.get("revision", pd.Series(dtype=str)).map(commit_day)
+    known = sorted(set(days.dropna().astype(str)) - {""})
+    when = f", {known[0]} to {known[-1]}" if len(known) > 1 else f", {known[0]}" if known else ""
+    return f"*`{name}`: {len(runs)} runs on {machines}{when}.*\n"
+
+
+def _peers(runs: Frame) -> str:
+    rows = []
+    for (name, n), of_set in runs.groupby(["set", "n_train"], sort=False):
+        theirs = of_set[of_set["program"] == "liquidsvm"]
+        ours = of_set[(of_set["program"] == "localsvm") & (of_set["settings"] == DEFAULT_CELLS)]
+        if len(theirs) and len(ours):
+            best = [_fastest(theirs), _fastest(ours)]
+            rows.append(
+                [
+                    *(_named(name), f"{n:,}", *_pair(best, "train", 1), *_pair(best, "predict", 2)),
+                    *(_decimals(run["error"], 4) for run in best),
+                    *(_decimals(run["peak"] / 1e9, 1) for run in best),
+                ]
+            )
+    header = ["", "rows", "train, s: liquidSVM", "localsvm", "ratio", "predict, s: liquidSVM", "localsvm", "ratio"]
+    header += ["error: liquidSVM", "localsvm", "GB: liquidSVM", "localsvm"]
+    told = "Whole sets, cells of at most 2000 rows, 5 folds, 10 x 10 grids; liquidSVM with one or two threads, whichever was faster."
+    return _section("Against liquidSVM", told, header, rows)
+
+
+def _millions(runs: Frame) -> str:
+    large = runs[(runs["set"] == "higgslike") & (runs["n_train"] >= 100_000) & (runs["program"] == "localsvm")]
+    rows = [
+        [
+            f"{n:,}",
+            *(_decimals(best["train"], 1), _decimals(best["predict"], 2), _decimals(best["error"], 4)),
+            *(_decimals(best["peak"] / 1e9, 1), f"{best['cells']:,.0f}", f"{best['support_vectors']:,.0f}"),
+        ]
+        for n, best in ((n, _fastest(group)) for n, group in large.groupby("n_train"))
+    ]
+    header = ["rows", "train, s", "predict 100 000, s", "error", "GB", "cells", "support vectors"]
+    told = "Generated rows with the 28 columns and the difficulty of HIGGS; memory includes the caller's array."
+    return _section("Millions of rows", told, header, rows)
+
+
+def _cell_sizes(runs: Frame) -> str:
+    some = runs[(runs["n_train"] == 60_000) & (runs["program"] == "localsvm")].copy()
+    some["size"] = some["settings"].str.extract(r"cell_size=(\d+)").astype(int)
+    rows = [
+        [
+            _named(name),
+            f"{size:,}",
+            _decimals(best["train"], 1),
+            _decimals(best["predict"], 2),
+            _decimals(best["error"], 4),
+        ]
+        for (name, size), best in ((key, _fastest(group)) for key, group in some.groupby(["set", "size"]))
+    ]
+    header = ["", "cell size", "train, s", "predict, s", "error"]
+    return _section("Larger cells", "60 000 rows: time grows with the cell size, error falls slowly.", header, rows)
+
+
+def _chunks(runs: Frame) -> str:
+    rows = []
+    for (name, n), of_set in runs.groupby(["set", "n_train"], sort=False):
+        chunks = of_set[of_set["settings"].str.startswith("partition=chunks")]
+        cells = of_set[of_set["settings"] == DEFAULT_CELLS]
+        if len(chunks) and len(cells):
+            best = [_fastest(chunks), _fastest(cells)]
+            rows.append(
+                [_named(name), f"{n:,}", *_pair(best, "predict", 2), *(_decimals(run["error"], 4) for run in best)]
+            )
+    header = ["", "rows", "predict, s: chunks", "cells", "ratio", "error: chunks", "cells"]
+    return _section(
+        "Random chunks", "Chunks of 2000 rows, all of which predict every row, against cells.", header, rows
+    )
+
+
+def _boosting(runs: Frame) -> str:
+    chosen = runs[(runs["program"] == "lightgbm") | runs["settings"].str.endswith("scaling=auto")]
+    rows = [
+        [
+            *(_named(name), _told(program, settings), _decimals(best["train"], 1), _decimals(best["predict"], 2)),
+            *(_decimals(best["error"], 4), _decimals(best["peak"] / 1e9, 1)),
+        ]
+        for (name, program, settings), best in (
+            (key, _fastest(group)) for key, group in chosen.groupby(["set", "program", "settings"], sort=False)
+        )
+    ]
+    header = ["", "", "train, s", "predict, s", "error", "GB"]
+    return _section("Against LightGBM", "All cores; localsvm with its defaults.", header, rows)
+
+
+def _tasks(runs: Frame) -> str:
+    losses = {"classes": "error", "mean": "mse", "quantiles": "pinball"}
+    rows = []
+    for (name, task, n), of_set in runs[runs["task"].isin(losses)].groupby(["set", "task", "n_train"], sort=False):
+        means = [_mean(of_set[of_set["program"] == program]) for program in ("liquidsvm", "localsvm")]
+        loss = losses[task]
+        rows.append(
+            [
+                *(_named(name), f"{n:,}", str(of_set["split"].nunique())),
+                *(*_pair(means, "train", 1), *_pair(means, "predict", 2), loss),
+                *(_decimals(mean[loss], 4) for mean in means),
+            ]
+        )
+    header = [
+        "",
+        "rows",
+        "splits",
+        "train, s: liquidSVM",
+        "localsvm",
+        "ratio",
+        "predict, s: liquidSVM",
+        "localsvm",
+        "ratio",
+    ]
+    told = "Many classes, means and quantiles; means over random splits."
+    return _section("Other learning tasks", told, [*header, "loss", "liquidSVM", "localsvm"], rows)
+
+
+def _probabilities(runs: Frame) -> str:
+    some = runs[runs["task"] == "probabilities"]
+    rows = [
+        [
+            name,
+            program,
+            *(
+                _decimals(mean[column], digits)
+                for column, digits in (("log_loss", 4), ("calibration_error", 4), ("train", 1))
+            ),
+        ]
+        for (name, program), mean in (
+            (key, _mean(group)) for key, group in some.groupby(["set", "program"], sort=False)
+        )
+    ]
+    header = ["", "", "log-loss", "calibration error", "train, s"]
+    told = "8000 training rows, means over five splits; SVC in scikit-learn's `CalibratedClassifierCV`."
+    return _section("Probabilities", told, header, rows)
+
+
+def _rates(runs: Frame) -> str:
+    some = runs[runs["task"] == "rates"].fillna({"settings": "plain"})
+    rows = [
+        [name, settings, *(_decimals(mean[column], 4) for column in ("tpr", "tnr", "tpr_tnr"))]
+        for (name, settings), mean in (
+            (key, _mean(group)) for key, group in some.groupby(["set", "settings"], sort=False)
+        )
+    ]
+    told = "One positive in ten, means over five splits; the best class weight is known only from the test rows."
+    return _section("Rare classes", told, ["", "", "TPR", "TNR", "TPR x TNR"], rows)
+
+
+def _as_it_is(name: str, runs: Frame) -> str:
+    shown = runs.drop(columns=["revision", "machine", "date"], errors="ignore").dropna(axis="columns", how="all")
+    rows = [[_plain(value) for value in line] for line in shown.itertuples(index=False)]
+    return _section(name.replace("_", " ").capitalize(), "", list(shown.columns), rows)
+
+
+SECTIONS: dict[str, Sequence[Callable[[Frame], str]]] = {
+    "scale": (_peers, _millions, _cell_sizes, _chunks, _boosting),
+    "tasks": (_tasks, _probabilities, _rates),
+}
+
+
+def _fastest(runs: Frame) -> pd.Series:
+    """Return the run with the fastest training, with the fastest prediction of all; of repeats measured again the last."""
+    runs = _with_select(runs.groupby(["settings", "repeat"]).tail(1))
+    best = runs.loc[runs["train"].idxmin()].copy()
+    best["predict"] = runs["predict"].min()
+    return best
+
+
+def _mean(runs: Frame) -> pd.Series:
+    """Return the means over splits, the last line of each."""
+    return _with_select(runs.groupby("split").tail(1)).mean(numeric_only=True)
+
+
+def _with_select(runs: Frame) -> Frame:
+    """Return the runs with liquidSVM's selection as a part of training, which it is."""
+    return runs.assign(train=runs["train"] + runs["select"].fillna(0.0))
+
+
+def _pair(runs: Sequence[pd.Series], column: str, digits: int) -> list[str]:
+    first, second = (run[column] for run in runs)
+    return [_decimals(first, digits), _decimals(second, digits), f"{first / second:.0f}x"]
+
+
+def _decimals(value: float, digits: int) -> str:
+    """Return a number with so many digits after the point, more where it would be a mere zero."""
+    return "-" if pd.isna(value) else f"{value:.{digits}f}" if value >= 10**-digits else f"{value:.1g}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, float):
+        return "-" if pd.isna(value) else f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _named(name: str) -> str:
+    return NAMES.get(name, name)
+
+
+def _told(program: str, settings: str) -> str:
+    if program != "lightgbm":
+        return program
+    trees, leaves = re.findall(r"\d+", settings)
+    return f"LightGBM, {trees} trees x {leaves} leaves"
+
+
+def _section(title: str, told: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+    return f"## {title}\n\n{told}\n\n{table}\n"

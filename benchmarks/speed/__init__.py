@@ -1,0 +1,1 @@
+"""Speed kept: instructions of the core against a baseline that is committed."""

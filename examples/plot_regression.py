@@ -1,0 +1,44 @@
+"""
+A function that changes its pace
+================================
+
+Least squares on a chirp: it swings fast on the left and slowly on the right. One machine has one width for all of it; cells have each
+their own.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from localsvm import LocalSVR
+
+
+def chirp(x):
+    return np.sin(6 / (x + 0.08))
+
+
+rng = np.random.default_rng(0)
+x = rng.uniform(size=4000)
+y = chirp(x) + 0.3 * rng.normal(size=4000)
+one = LocalSVR(partition="none", n_folds=3).fit(x[:, None], y)
+local = LocalSVR(cell_size=400, n_folds=3).fit(x[:, None], y)
+
+# %%
+# The error against the function itself, without its noise, and the widths that the cells chose (in units of the scaled feature).
+
+grid = np.linspace(0, 1, 2000)
+for name, model in {"one machine": one, "cells": local}.items():
+    rmse = np.sqrt(np.mean((model.predict(grid[:, None]) - chirp(grid)) ** 2))
+    print(f"{name}: root mean squared error {rmse:.3f}, {model.timings_['total']:.2f} s")
+
+figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5.5), sharex=True, height_ratios=(3, 1), layout="constrained")
+above.scatter(x, y, s=2, color="#b8c0ca")
+above.plot(grid, chirp(grid), color="black", linewidth=1, label="truth")
+above.plot(grid, one.predict(grid[:, None]), color="#d9661f", linewidth=1.5, label="one machine")
+above.plot(grid, local.predict(grid[:, None]), color="#2667c9", linewidth=1.5, label=f"{local.n_cells_} cells")
+above.legend(loc="lower right")
+above.set(ylabel="target")
+widths = np.array([cell["width"] for cell in local.cells_])[local.apply(grid[:, None])]
+below.step(grid, widths, color="#2667c9")
+below.axhline(one.cells_[0]["width"], color="#d9661f", linewidth=1)
+below.set(yscale="log", xlabel="feature", ylabel="width")
+plt.show()

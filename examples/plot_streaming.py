@@ -1,0 +1,67 @@
+"""
+A file that is larger than memory
+=================================
+
+Training reads a file once; rows that do not fit stay on disk, and the model is the same, bit for bit. Prediction and evaluation take a batch
+of rows at a time. Here the memory for rows is made so small that they do not fit. At a shell it is
+
+.. code-block:: console
+
+    $ localsvm train rows.parquet --target label --max-memory 4GB -o model.lsvm
+    $ localsvm evaluate model.lsvm test.parquet
+"""
+
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from localsvm import LocalSVC
+from localsvm.data import toy_mixture
+from localsvm.data.files import open_file, to_numbers
+from localsvm.data.files.loading import Roles, Room, load
+from localsvm.evaluation import Evaluator
+
+folder = tempfile.TemporaryDirectory()
+files = {name: Path(folder.name) / f"{name}.parquet" for name in ("train", "test")}
+NAMES = [f"x{j}" for j in range(4)]
+for seed, path in enumerate(files.values()):
+    X, y = toy_mixture(30_000, 4, random_state=seed)
+    columns = dict(zip(NAMES, X.T, strict=True))
+    pq.write_table(pa.table({**columns, "label": y}), path)
+
+# %%
+# A hundred kilobytes of rows may stay in memory; the others go to a file without a name.
+
+loaded = load(open_file(str(files["train"])), Roles("label"), Room(100_000, folder.name))
+print(type(loaded.table.X).__name__, loaded.table.X.shape)
+settings = {"cell_size": 1000, "n_folds": 3, "grid": 5, "scaling": "minmax"}
+streamed = LocalSVC(**settings).fit(loaded.table, loaded.target)
+
+X, y = toy_mixture(30_000, 4, random_state=0)
+in_memory = LocalSVC(**settings).fit(X, y)
+same = np.array_equal(streamed.decision_function(X[:1000]), in_memory.decision_function(X[:1000]))
+print(f"the same model as in memory, to the bit: {same}")
+
+# %%
+# Evaluation, batch after batch: the interval of the error shrinks as rows pass by, the memory stays what it was.
+
+evaluator = Evaluator(streamed)
+seen, errors = [], []
+for batch in open_file(str(files["test"])).batches([*NAMES, "label"], rows=1000):
+    evaluator.add(to_numbers(batch, NAMES), batch.column("label").to_numpy())
+    error = evaluator.result().headline
+    seen.append(1000 * (len(seen) + 1))
+    errors.append((error.value, error.low, error.high))
+
+value, low, high = np.array(errors).T
+figure, axes = plt.subplots(figsize=(6.5, 3.8), layout="constrained")
+axes.fill_between(seen, low, high, color="#2667c9", alpha=0.2, label="95 % interval")
+axes.plot(seen, value, color="#2667c9", label="error so far")
+axes.set(xlabel="test rows read", ylabel="error")
+axes.legend()
+plt.show()
+folder.cleanup()

@@ -7,6 +7,9 @@
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
 #   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
+#   make docs       the documentation as a site, build/docs/html; warnings and dead links are errors
+#   make linkcheck  the links of the site that lead elsewhere; needs the network
+#   make speed      instructions of the core against the committed baseline; installs valgrind where there is none
 #   make clean      remove everything the other targets made
 
 PYTHON ?= python3
@@ -18,7 +21,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test browser lint types layers dist sanitize bench fuzz clean
+.PHONY: demo test browser lint types layers dist sanitize bench fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -43,6 +46,20 @@ layers: $(VENV)/.installed
 bench: $(VENV)/.installed
 	$(PY) -m benchmarks.cell $(ARGS)
 
+SITE := build/docs/html
+SPHINX = $(PY) -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir build/docs/doctrees
+docs: $(VENV)/.docs-tools
+	$(SPHINX) --builder html docs $(SITE)
+	$(PY) tools/check_site.py $(SITE)
+	@echo "Open $(SITE)/index.html."
+
+linkcheck: $(VENV)/.docs-tools
+	$(SPHINX) --builder linkcheck docs build/docs/links
+
+speed: $(VENV)/.installed
+	@.ci/valgrind
+	$(PY) -m benchmarks.speed $(ARGS)
+
 TARGET ?= readers model
 SECONDS ?= 300
 fuzz: $(VENV)/.fuzz-tools
@@ -65,7 +82,7 @@ sanitize: $(SANITIZED)/.installed
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) build dist .mypy_cache .pytest_cache .ruff_cache \
-	  .import_linter_cache .hypothesis
+	  .import_linter_cache .hypothesis docs/api docs/gallery docs/results.md
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Python changes are live in the environments below; a change to what is compiled installs again, and
@@ -79,6 +96,10 @@ $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
 	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	@touch $@
+
+$(VENV)/.docs-tools: $(VENV)/.installed
+	$(PY) $(PIP) --no-build-isolation -C build-dir=build/release -e '.[dev,docs]'
 	@touch $@
 
 $(VENV)/.fuzz-tools: $(VENV)/.installed

@@ -29,8 +29,9 @@ NAMES = {
 DEFAULT_CELLS = "partition=voronoi cell_size=2000 scaling=minmax"
 HEAD = """# Results
 
-Made from the committed lines of `benchmarks/results/*.csv` when this site was built; [contributing](contributing.md#benchmark) says how to measure again.
-Seconds are wall clock, on all cores; errors are on rows that were not trained on.
+Made from the committed lines of `benchmarks/results/*.csv` when this site was built;
+[contributing](contributing.md#benchmark) says how to measure again. Seconds are wall clock, on all cores; errors are
+on rows that were not trained on.
 """
 TAIL = """
 ```{toctree}
@@ -47,7 +48,7 @@ def write_page(file: Path, results: Path = RESULTS) -> None:
     """Write the page; what is there and the same is left alone, so that it is not built again."""
     parts = [HEAD]
     for path in sorted(results.glob("*.csv")):
-        runs = pd.read_csv(path)
+        runs = pd.read_csv(path, dtype={"revision": str})
         sections = SECTIONS.get(path.stem, [lambda runs, name=path.stem: _as_it_is(name, runs)])
         parts += [section(runs) for section in sections] + [_origin(path.name, runs)]
     text = "\n".join([*parts, TAIL])
@@ -79,7 +80,9 @@ def _peers(runs: Frame) -> str:
             )
     header = ["", "rows", "train, s: liquidSVM", "localsvm", "ratio", "predict, s: liquidSVM", "localsvm", "ratio"]
     header += ["error: liquidSVM", "localsvm", "GB: liquidSVM", "localsvm"]
-    told = "Whole sets, cells of at most 2000 rows, 5 folds, 10 x 10 grids; liquidSVM with one or two threads, whichever was faster."
+    told = (
+        "Cells of at most 2000 rows, 5 folds, 10 x 10 grids; liquidSVM with one or two threads, whichever was faster."
+    )
     return _section("Against liquidSVM", told, header, rows)
 
 
@@ -219,7 +222,7 @@ SECTIONS: dict[str, Sequence[Callable[[Frame], str]]] = {
 
 
 def _fastest(runs: Frame) -> pd.Series:
-    """Return the run with the fastest training, with the fastest prediction of all; of repeats measured again the last."""
+    """Return the fastest training, with the fastest prediction; of what was measured again the last counts."""
     runs = _with_select(runs.groupby(["settings", "repeat"]).tail(1))
     best = runs.loc[runs["train"].idxmin()].copy()
     best["predict"] = runs["predict"].min()

@@ -1,7 +1,7 @@
 """How Sphinx makes the site of docs/, examples/ and the docstrings: `make docs`.
 
-Nothing is loaded from the network, neither here nor by the pages: formulas are set by a copy of MathJax, diagrams are drawn
-when the site is made.
+Nothing is loaded from the network, neither here nor by the pages: formulas are set by a copy of MathJax, diagrams are
+drawn when the site is made.
 """
 
 import logging
@@ -13,8 +13,9 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
 
-import localsvm  # noqa: E402
 from benchmarks.results_page import write_page  # noqa: E402
+
+import localsvm  # noqa: E402
 
 project = "localsvm"
 author = "The localsvm developers"

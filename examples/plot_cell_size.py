@@ -2,8 +2,8 @@
 A grid search over the cell size
 ================================
 
-Everything else tunes itself; the size of the cells trades time for error. ``GridSearchCV`` takes a ``LocalSVC`` as any other estimator. Each fit
-uses all cores, so the search itself needs none.
+Everything else tunes itself; the size of the cells trades time for error. ``GridSearchCV`` takes a ``LocalSVC`` as
+any other estimator. Each fit uses all cores, so the search itself needs none.
 """
 
 import matplotlib.pyplot as plt

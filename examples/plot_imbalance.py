@@ -2,8 +2,8 @@
 Rare classes, false alarms, and the ROC front
 =============================================
 
-One positive for fifteen negatives. Plain accuracy finds few of the positives. What the decision is for can be said: the product of the
-rates, a bound on false alarms, or later, along the front.
+One positive for fifteen negatives. Plain accuracy finds few of the positives. What the decision is for can be said:
+the product of the rates, a bound on false alarms, or later, along the front.
 """
 
 import matplotlib.pyplot as plt
@@ -30,7 +30,8 @@ bounded = LocalSVC(false_alarm=0.05, n_folds=3).fit(X_train, y_train)
 front = LocalSVC(positive_weights=[1, 4, 16], n_folds=3).fit(X_train, y_train)
 
 # %%
-# The front comes from values of left-out rows; the points are rates on test rows. Moving along the front trains nothing again.
+# The front comes from values of left-out rows; the points are rates on test rows. Moving along the front trains
+# nothing again.
 
 bounds = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 moved = np.array([rates(front.at_false_alarm(bound)) for bound in bounds])

@@ -2,8 +2,9 @@
 Cells, machines, and the best possible boundary
 ===============================================
 
-The toy problem of the paper (Sec. 4): a wide class around the origin, and a narrow one in it. The plane is cut into Voronoi cells
-of at most 2000 rows, and each learns a machine of its own. Together they find the ellipse that is optimal.
+The toy problem of the paper (Sec. 4): a wide class around the origin, and a narrow one in it. The plane is cut into
+Voronoi cells of at most 2000 rows, and each learns a machine of its own. Together they find the ellipse that is
+optimal.
 """
 
 import matplotlib.pyplot as plt
@@ -46,8 +47,8 @@ figure.colorbar(shades, label="decision value, clipped", ticks=[-1, 0, 1])
 plt.show()
 
 # %%
-# Every cell has chosen its own width and regularisation by cross-validation, and every one of its solves comes with a certificate: a duality
-# gap of at most 1e-3.
+# Every cell has chosen its own width and regularisation by cross-validation, and every one of its solves comes with a
+# certificate: a duality gap of at most 1e-3.
 
 largest = max(cell.certificates.gap.max(initial=0.0) for cell in clf.model_.cells)
 print(clf.cells_[0])

@@ -2,7 +2,8 @@
 Probabilities that mean what they say
 =====================================
 
-Probabilities are made of decision values of left-out rows. On the toy mixture they can be compared with the truth, which is known there.
+Probabilities are made of decision values of left-out rows. On the toy mixture they can be compared with the truth,
+which is known there.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,8 @@ agree = np.array_equal(clf.classes_[(learned >= 0.5).astype(int)], clf.predict(X
 print(f"the most probable class is the predicted one: {agree}")
 
 # %%
-# Of all rows with a probability near 0.8, about 80 % should be positive: points on the diagonal, with their intervals.
+# Of all rows with a probability near 0.8, about 80 % should be positive: points on the diagonal, with their
+# intervals.
 
 ReliabilityDisplay.from_estimator(clf, X[10_000:], y[10_000:])
 plt.show()

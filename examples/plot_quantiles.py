@@ -2,8 +2,8 @@
 Bands: quantiles and expectiles
 ===============================
 
-Where the noise grows with the feature, a mean says little. Quantiles of several levels are learned together and never cross; between the
-outer two lie 80 % of the targets.
+Where the noise grows with the feature, a mean says little. Quantiles of several levels are learned together and never
+cross; between the outer two lie 80 % of the targets.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A function that changes its pace
 ================================
 
-Least squares on a chirp: it swings fast on the left and slowly on the right. One machine has one width for all of it; cells have each
-their own.
+Least squares on a chirp: it swings fast on the left and slowly on the right. One machine has one width for all of it;
+cells have each their own.
 """
 
 import matplotlib.pyplot as plt
@@ -23,7 +23,8 @@ one = LocalSVR(partition="none", n_folds=3).fit(x[:, None], y)
 local = LocalSVR(cell_size=400, n_folds=3).fit(x[:, None], y)
 
 # %%
-# The error against the function itself, without its noise, and the widths that the cells chose (in units of the scaled feature).
+# The error against the function itself, without its noise, and the widths that the cells chose (in units of the
+# scaled feature).
 
 grid = np.linspace(0, 1, 2000)
 for name, model in {"one machine": one, "cells": local}.items():

@@ -2,7 +2,8 @@
 Save, load, and a page about the model
 ======================================
 
-A model file opens at once, whatever its size, and holds no pickle. The report is one HTML file; its plots can be had by themselves.
+A model file opens at once, whatever its size, and holds no pickle. The report is one HTML file; its plots can be had
+by themselves.
 """
 
 import tempfile

@@ -2,8 +2,9 @@
 A file that is larger than memory
 =================================
 
-Training reads a file once; rows that do not fit stay on disk, and the model is the same, bit for bit. Prediction and evaluation take a batch
-of rows at a time. Here the memory for rows is made so small that they do not fit. At a shell it is
+Training reads a file once; rows that do not fit stay on disk, and the model is the same, bit for bit. Prediction and
+evaluation take a batch of rows at a time. Here the memory for rows is made so small that they do not fit. At a shell
+it is
 
 .. code-block:: console
 

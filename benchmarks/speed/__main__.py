@@ -29,6 +29,7 @@ def _arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--update", action="store_true", help="write the baseline instead of comparing with it")
     add("--baseline", type=Path, default=BASELINE, metavar="JSON", help="the counts to compare with")
+    # Valgrind knows no AVX-512.
     add("--level", choices=("avx2", "baseline"), default="avx2", help="of vector instructions (avx2)")
     return parser.parse_args()
 
@@ -52,8 +53,8 @@ def _judge(found: dict[str, Any], baseline: dict[str, Any]) -> str | None:
     for name in ("level", "compiler"):
         if found[name] != baseline[name]:
             print(
-                f"Not judged: the baseline's {name} is {baseline[name]}, this one is {found[name]}. To compare on this "
-                "machine, count the state before with --update --baseline before.json, then this with --baseline before.json."
+                f"Not judged: the baseline's {name} is {baseline[name]}, this one is {found[name]}. To compare here, "
+                "count the state before with --update --baseline before.json, then this with --baseline before.json."
             )
             return None
     worse = slower(found["instructions"], baseline["instructions"])

@@ -1,8 +1,8 @@
 """Instructions that the native core takes for every workload, counted by callgrind.
 
-Enters: a level of vector instructions. Leaves: counts by workload. Only what is executed in the extension itself counts:
-neither Python nor NumPy, whose versions differ from machine to machine. So a count is the same on every run, and on
-every processor, as long as the compiler is.
+Enters: a level of vector instructions. Leaves: counts by workload. Only what is executed in the extension itself is
+counted, neither Python nor NumPy, whose versions differ from machine to machine. So a count is the same on every run,
+and on every processor, as long as the compiler is.
 """
 
 from __future__ import annotations
@@ -29,8 +29,7 @@ def count_instructions(level: str) -> dict[str, int]:
         subprocess.run(
             [os.environ.get("CXX", "c++"), "-shared", "-fPIC", "-o", library, HERE / "requests.cpp"], check=True
         )
-        # An allocator that behaves alike on every run; valgrind knows no AVX-512.
-        environment = os.environ | {"LOCALSVM_SIMD": level, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
+        environment = os.environ | {"LOCALSVM_SIMD": level, "OPENBLAS_NUM_THREADS": "1"}
         command = ["valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={folder}/counts"]
         run = subprocess.run(
             [*command, sys.executable, "-m", "benchmarks.speed._worker", library],
@@ -51,15 +50,17 @@ def instructions_in(lines: Iterable[str], part: str) -> int:
     """Return the instructions of a dump of callgrind's that were executed in objects whose path ends with `part`.
 
     Lines with costs follow the object and function that they belong to; the line after "calls=" has what the called
-    function took, which is counted where that function stands.
+    function took, which is counted where that function stands. An object has its name where it is first mentioned, as
+    the place of costs ("ob=") or of a call ("cob="), and a number after that.
     """
     paths: dict[str, str] = {}
     total, inside, is_call = 0, False, False
     for line in lines:
-        if line.startswith("ob="):
-            number, _, path = line.removeprefix("ob=").partition(" ")
+        if line.startswith(("ob=", "cob=")):
+            kind, _, value = line.partition("=")
+            number, _, path = value.partition(" ")
             paths.setdefault(number, path)
-            inside = paths[number].endswith(part)
+            inside = paths[number].endswith(part) if kind == "ob" else inside
         elif line.startswith("calls="):
             is_call = True
         elif re.match(r"[\d+*-]", line):

@@ -90,6 +90,17 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     ------
     InvalidFile
         If there is no manifest, or it is damaged, of a later format, or not one of localsvm.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from localsvm import LocalSVR
+    >>> from localsvm.checkpoint import Checkpoint, read_manifest
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     kept = Checkpoint(folder, {"why": "a first try"})
+    ...     model = LocalSVR(checkpoint=kept).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    ...     read_manifest(folder).info
+    {'why': 'a first try'}
     """
     file = Path(path) / NAME
     what = repr(str(file))

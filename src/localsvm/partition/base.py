@@ -42,7 +42,23 @@ def hash_blocks(
 
 @runtime_checkable
 class Partition(Protocol):
-    """Cells of the input space. Objects of a user's own need no more than this."""
+    """Cells of the input space. Objects of a user's own need no more than this.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm import LocalSVR
+    >>> class LeftAndRight:
+    ...     centers = np.array([[-1.0], [1.0]], dtype=np.float32)
+    ...     radii = np.array([1.0, 1.0])
+    ...
+    ...     def assign(self, X):
+    ...         return (X[:, 0] >= 0).astype(int)
+    >>> X = np.linspace(-2, 2, 40)[:, None]
+    >>> model = LocalSVR(partition=LeftAndRight(), scaling=None).fit(X, np.abs(X[:, 0]))
+    >>> model.apply([[-0.5], [0.5]]).tolist()
+    [0, 1]
+    """
 
     @property
     def centers(self) -> NDArray[np.float32]:

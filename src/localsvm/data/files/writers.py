@@ -25,7 +25,22 @@ from localsvm.errors import InvalidData, InvalidParameter
 
 
 class TableWriter(Protocol):
-    """Takes the rows of a table in their order."""
+    """Takes the rows of a table in their order; `open_writer` makes one.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pyarrow as pa
+    >>> from localsvm.data.files import open_file, open_writer
+    >>> file = open_file(pa.table({"size": [1.5, 2.5]}))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "sizes.csv"
+    ...     with open_writer(path, file.schema) as writer:
+    ...         for batch in file.batches():
+    ...             writer.write(batch)
+    ...     path.read_text().split()
+    ['size', '1.5', '2.5']
+    """
 
     def write(self, batch: Any, /) -> None:
         """Write a `pyarrow.RecordBatch` with the columns of the schema."""

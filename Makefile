@@ -49,6 +49,7 @@ bench: $(VENV)/.installed
 SITE := build/docs/html
 SPHINX = $(PY) -m sphinx --fail-on-warning --keep-going --quiet --doctree-dir build/docs/doctrees
 docs: $(VENV)/.docs-tools
+	rm -rf $(SITE)
 	$(SPHINX) --builder html docs $(SITE)
 	$(PY) tools/check_site.py $(SITE)
 	@echo "Open $(SITE)/index.html."

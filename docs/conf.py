@@ -68,6 +68,7 @@ sphinx_gallery_conf = {
 # The same picture on every machine; examples say nothing that a reader of the page does not see.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.filterwarnings("ignore", category=localsvm.GridEdgeWarning)
+warnings.filterwarnings("error", category=localsvm.PrecisionWarning)
 
 html_theme = "pydata_sphinx_theme"
 html_title = "localsvm"

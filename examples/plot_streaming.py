@@ -22,17 +22,22 @@ import pyarrow.parquet as pq
 
 from localsvm import LocalSVC
 from localsvm.data import toy_mixture
-from localsvm.data.files import open_file, to_numbers
+from localsvm.data.files import open_file
 from localsvm.data.files.loading import Roles, Room, load
 from localsvm.evaluation import Evaluator
 
 folder = tempfile.TemporaryDirectory()
 files = {name: Path(folder.name) / f"{name}.parquet" for name in ("train", "test")}
 NAMES = [f"x{j}" for j in range(4)]
-for seed, path in enumerate(files.values()):
+
+
+def rows(seed):
     X, y = toy_mixture(30_000, 4, random_state=seed)
-    columns = dict(zip(NAMES, X.T, strict=True))
-    pq.write_table(pa.table({**columns, "label": y}), path)
+    return pa.table({**dict(zip(NAMES, X.T, strict=True)), "label": y})
+
+
+for seed, path in enumerate(files.values()):
+    pq.write_table(rows(seed), path)
 
 # %%
 # A hundred kilobytes of rows may stay in memory; the others go to a file without a name.
@@ -42,9 +47,10 @@ print(type(loaded.table.X).__name__, loaded.table.X.shape)
 settings = {"cell_size": 1000, "n_folds": 3, "grid": 5, "scaling": "minmax"}
 streamed = LocalSVC(**settings).fit(loaded.table, loaded.target)
 
-X, y = toy_mixture(30_000, 4, random_state=0)
-in_memory = LocalSVC(**settings).fit(X, y)
-same = np.array_equal(streamed.decision_function(X[:1000]), in_memory.decision_function(X[:1000]))
+table = rows(0)
+in_memory = LocalSVC(**settings).fit(table.select(NAMES), table["label"].to_numpy())
+some = table.select(NAMES).slice(0, 1000)
+same = np.array_equal(streamed.decision_function(some), in_memory.decision_function(some))
 print(f"the same model as in memory, to the bit: {same}")
 
 # %%
@@ -53,7 +59,7 @@ print(f"the same model as in memory, to the bit: {same}")
 evaluator = Evaluator(streamed)
 seen, errors = [], []
 for batch in open_file(str(files["test"])).batches([*NAMES, "label"], rows=1000):
-    evaluator.add(to_numbers(batch, NAMES), batch.column("label").to_numpy())
+    evaluator.add(pa.Table.from_batches([batch]).select(NAMES), batch.column("label").to_numpy())
     error = evaluator.result().headline
     seen.append(1000 * (len(seen) + 1))
     errors.append((error.value, error.low, error.high))

@@ -20,7 +20,7 @@ rng = np.random.default_rng(0)
 x = rng.uniform(size=3000)
 y = chirp(x) + 0.2 * rng.normal(size=3000)
 one = LocalSVR(partition="none", grid=Grid(width=(0.01, 1)), n_folds=3).fit(x[:, None], y)
-local = LocalSVR(cell_size=400, n_folds=3).fit(x[:, None], y)
+local = LocalSVR(cell_size=600).fit(x[:, None], y)
 
 # %%
 # The error against the function itself, without its noise, and the widths that the cells chose (in units of the

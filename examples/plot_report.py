@@ -41,8 +41,13 @@ PartitionDisplay.from_estimator(clf, color="loss", evaluation=result)
 plt.show()
 
 # %%
-# What cells chose: the validation risk over the grid of widths and lams, and what cells are like.
+# What cells chose: the validation risk over the grid of widths and lams,
 
 ValidationSurfaceDisplay.from_estimator(clf)
+plt.show()
+
+# %%
+# and what cells are like.
+
 CellsDisplay.from_estimator(clf)
 plt.show()

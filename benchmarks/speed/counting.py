@@ -2,7 +2,7 @@
 
 Enters: a level of vector instructions. Leaves: counts by workload. Only what is executed in the extension itself is
 counted, neither Python nor NumPy, whose versions differ from machine to machine. So a count is the same on every run,
-and on every processor, as long as the compiler is.
+up to some millionths, and on every processor, as long as the compiler is.
 """
 
 from __future__ import annotations

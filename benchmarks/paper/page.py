@@ -6,7 +6,7 @@ Of the full scale it is docs/paper.md, with pictures in docs/images/paper; of th
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from benchmarks.csv_store import RESULTS
@@ -60,7 +60,7 @@ def _figures(scale: Scale, file: Path, pictures: Path) -> list[str]:
                 shutil.copyfile(source, pictures / picture)
             where = (pictures / picture).relative_to(file.parent)
             shown_here.append(f"## {heading}\n\n![{heading}]({where})\n\n{text}\n")
-            shown_here += [_slopes(scale)] if picture == "fig2.png" else []
+            shown_here += [_BELOW[picture](scale)] if picture in _BELOW else []
     return shown_here
 
 
@@ -69,6 +69,26 @@ def _slopes(scale: Scale) -> str:
     steep = sum(line["as_steep"] == "True" for line in lines)
     verdict = f"{steep} of {len(lines)} slopes are at least as steep as the theorem's, within two standard errors.\n"
     return _markdown(lines) + "\n" + verdict
+
+
+def _winners(scale: Scale) -> str:
+    """Return who errs least on each set, at the largest training size that both cells and chunks have."""
+    errors: dict[tuple[str, int], dict[str, float]] = {}
+    for line in read_lines(scale.folder / "fig3.csv"):
+        by_partition = errors.setdefault((line["set"], int(line["n_train"])), {})
+        error = float(line["error"])
+        by_partition[line["partition"]] = min(error, by_partition.get(line["partition"], error))
+    both = {name: (n, found) for (name, n), found in sorted(errors.items()) if len(found) == 2}
+    told = [
+        f"{name}, {n:,} rows: cells {found['voronoi']:.4f}, chunks {found['chunks']:.4f}"
+        for name, (n, found) in both.items()
+    ]
+    ahead = [name for name, (_, found) in both.items() if found["voronoi"] < found["chunks"]]
+    won = f"Of the best sizes, cells err less than chunks on {len(ahead)} of {len(both)} sets"
+    return f"{won} ({', '.join(ahead) or 'none'}).\n\n" + "\n".join(f"- {line}" for line in told) + "\n"
+
+
+_BELOW: dict[str, Callable[[Scale], str]] = {"fig2.png": _slopes, "size-error.png": _winners}
 
 
 def _tables(scale: Scale) -> list[str]:

@@ -11,7 +11,7 @@ from benchmarks.csv_store import machine, revision
 
 
 def write_lines(file: Path, columns: Sequence[str], lines: Iterable[Sequence[Any]]) -> None:
-    """Write all lines, in place of those that are there; numbers with six digits."""
+    """Write all lines, in place of those that are there; six digits of what is not whole."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w", newline="") as opened:
         writer = csv.writer(opened, lineterminator="\n")
@@ -31,4 +31,6 @@ def read_lines(file: Path) -> list[dict[str, str]]:
 def _text(value: Any) -> str:
     if value is None:
         return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.0f}" if value.is_integer() else f"{value:.6g}"
+    return str(value)

@@ -53,7 +53,7 @@ def on_spark(task: dict[str, Any]) -> Figures:
         **{"start": started - begin, "train": fitted - started, "predict": done - fitted},
         **rates(confusion),
         **{"shuffle": shuffled, "predict_shuffle": _shuffle_bytes(spark) - shuffled},
-        "cells": len(model.toLocal().cells),
+        "cells": model.n_cells,
     }
     spark.stop()
     return figures

@@ -7,6 +7,7 @@ Enters: paths that the cluster can read, and options. Leaves: models, prediction
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -55,6 +56,8 @@ Target = Annotated[str, typer.Option("--target", "-t", help="The column to be pr
 
 def main() -> None:
     """Run the application."""
+    # spark-submit sends stderr to stdout, where one JSON object may be expected.
+    warnings.filterwarnings("ignore", category=FutureWarning, module="pyspark")
     app(prog_name="python -m localsvm.spark")
 
 

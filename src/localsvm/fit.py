@@ -35,8 +35,6 @@ class FitResult:
     """Weights of the columns of the model."""
     left_out: LeftOutScores | None = None
     """Kept where machines are, so that another operating point can be chosen."""
-    relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
-    """Weights of the columns of the model."""
 
 
 def fit_model(

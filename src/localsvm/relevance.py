@@ -41,7 +41,8 @@ _PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no 
 _PLACES = (4, 12)  # one for so many rows, but no less and no more
 _ROWS_PER_PLACE = 4000
 _PARTS = 10  # in which a single place is judged
-_ROUNDS = 7
+_ROUNDS = 6
+_PATIENCE = 2  # rounds without progress before it ends
 _LEAST_GAIN = 0.02  # of the risk
 _POWER = 0.5  # of the mean squared slopes
 _LEAST = 1e-3  # of the largest weight: less is as good as nothing, and can still be undone
@@ -155,14 +156,14 @@ def _better_kernel(pilot: _Pilot, best: _Trial, plan: PilotPlan) -> _Trial:
 
 def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
     """Reweight by the slopes round after round, as long as the risk falls; the plain metric stays if none is better."""
-    best = start
+    best = current = start
+    waited = 0
     for _ in range(_ROUNDS):
-        if not best.slopes.any():
+        if waited == _PATIENCE or not current.slopes.any():
             break
-        current = pilot.judge(replace(best.metric, weights=_reweighted(best)))
-        if current.risk >= best.risk:
-            break
-        best = current
+        current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
+        waited = 0 if current.risk < best.risk else waited + 1
+        best = current if waited == 0 else best
     return start.or_better(best)
 
 

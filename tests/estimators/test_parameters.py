@@ -172,7 +172,7 @@ def test_cells_of_bounded_radius_need_the_radius(rows, no_work):
 
 @pytest.mark.parametrize("kind", OWN_CHOICES)
 def test_every_parameter_is_refused_something(kind):
-    tested = {*CHOICES, *REFUSED, *OWN_CHOICES[kind], *OWN_REFUSED[kind], "partition"}
+    tested = {*CHOICES, *REFUSED, *OWN_CHOICES[kind], *OWN_REFUSED[kind], "partition", "relevance"}
     assert tested | ({"class_weight"} if kind is LocalSVC else set()) == set(kind().get_params())
 
 

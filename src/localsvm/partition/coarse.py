@@ -89,7 +89,7 @@ def join_trees(
     >>> trees = [voronoi_partition(X[:2], cell_size=1), voronoi_partition(X[2:], cell_size=2)]
     >>> tree, numbers = join_trees(halves, trees)
     >>> tree.assign(X).tolist(), [part.tolist() for part in numbers]
-    ([1, 0, 2, 2], [[0, 1], [2]])
+    ([0, 1, 2, 2], [[0, 1], [2]])
     """
     numbers = [np.empty(len(tree.centers), dtype=np.int64) for tree in trees]
     cells: list[_Place] = []

@@ -44,8 +44,8 @@ def random_cells(X: NDArray[np.float32], count: int, size: int, thread_map: Thre
     >>> import numpy as np
     >>> from localsvm.partition.near import random_cells
     >>> X = np.array([[0.0], [5.0], [1.0], [6.0]], dtype=np.float32)
-    >>> [cell.tolist() for cell in random_cells(X, 2, 2)]
-    [[0, 2], [1, 3]]
+    >>> [cell.tolist() for cell in random_cells(X, 2, 3)]
+    [[0], [1, 3]]
     """
     everything = np.arange(len(X))
     nearest = _nearest_centres(X, everything, size)

@@ -143,7 +143,8 @@ def spark(runs: Runs) -> Table:
         ("paper: ecbdl", N_ECBDL, f"cell_size={size}", *(published("Table 5", f"ecbdl {size}", q) for q in columns[3:]))
         for size in ECBDL_CELLS
     ]
-    return Table("table5-spark", "Table 5: ECBDL's shape on Spark; score: TPR x TNR", columns, [*lines, *papers] if lines else [])
+    heading = "Table 5: ECBDL's shape on Spark; score: TPR x TNR"
+    return Table("table5-spark", heading, columns, [*lines, *papers] if lines else [])
 
 
 def _spark_line(line: dict[str, str]) -> tuple[Any, ...]:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from benchmarks.csv_store import CsvStore, Figures, Key, Layout
 from benchmarks.paper.drawing import LINE_COLOURS, label, legend, logarithmic, new_figure, save, title
-from benchmarks.paper.scales import Rates, Scale
+from benchmarks.paper.scales import PLAIN, Rates, Scale
 from benchmarks.paper.written import write_lines
 from benchmarks.tables import print_table
 from localsvm import Grid, LocalSVC
@@ -97,8 +97,8 @@ def measure(run: Run) -> Figures:
         grid=Grid(widths=(width,), lams=(lam,)),
         n_folds=1,
         refit="retrain",  # on all rows of the cell
-        kernel="gauss",
         scaling=None,
+        **PLAIN,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

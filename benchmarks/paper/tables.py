@@ -15,7 +15,9 @@ from benchmarks.tables import print_table
 
 PAPER_CELL = 2000  # of its Table 4
 PHASES = ("partition", "kernel", "solver", "validation", "selection")
-SPARK = RESULTS / "spark_scale.csv"
+SPARK = RESULTS / "spark.csv"  # of benchmarks.spark_scale
+ECBDL_CELLS = (10_000, 15_000, 20_000, 50_000, 100_000)  # of the paper
+N_ECBDL = 32_000_000
 
 
 @dataclass(frozen=True)
@@ -129,12 +131,26 @@ def times_by_work(runs: Runs) -> Table:
 
 
 def spark(runs: Runs) -> Table:
-    """The table of the Spark benchmark, if it has been run; it is not a part of this one."""
-    found = read_lines(SPARK)
-    columns = tuple(name for name in found[0] if name not in ("revision", "machine")) if found else ("set",)
-    return Table(
-        "table5-spark", "Table 5: ECBDL's shape on Spark", columns, [tuple(line[c] for c in columns) for line in found]
-    )
+    """The runs of the Spark benchmark on a set of ECBDL's shape, if there are any, above those of the paper."""
+    columns = ("set", "n_train", "settings", "workers", "hours", "score", "tpr", "tnr")
+    ours = {
+        (line["n_train"], line["cores"], line["settings"]): line
+        for line in read_lines(SPARK)
+        if line["set"] == "ecbdllike" and line["program"] == "spark"
+    }
+    lines = [_spark_line(line) for line in ours.values()]
+    papers = [
+        ("paper: ecbdl", N_ECBDL, f"cell_size={size}", *(published("Table 5", f"ecbdl {size}", q) for q in columns[3:]))
+        for size in ECBDL_CELLS
+    ]
+    heading = "Table 5: ECBDL's shape on Spark; score: TPR x TNR"
+    return Table("table5-spark", heading, columns, [*lines, *papers] if lines else [])
+
+
+def _spark_line(line: dict[str, str]) -> tuple[Any, ...]:
+    tpr, tnr = float(line["tpr"]), float(line["tnr"])
+    hours = float(line["train"]) / 3600
+    return ("ecbdllike", int(line["n_train"]), line["settings"], float(line["cores"]), hours, tpr * tnr, tpr, tnr)
 
 
 def _largest(runs: Runs) -> Iterator[tuple[Series, int, int, Figures]]:

@@ -18,7 +18,7 @@ from localsvm.operating_point import LeftOut, OperatingPoint, RocPoints, choose,
 from localsvm.reduction import Binary, Reduction
 
 FloatArray = NDArray[np.float64]
-Factors = Callable[[FloatArray], FloatArray]
+Factors = Callable[[NDArray[np.floating]], FloatArray]
 
 _CONFIDENCE = 0.95  # that false alarms stay within their bound on new samples, too
 
@@ -43,15 +43,19 @@ class DecisionPlan:
 
 @dataclass(frozen=True)
 class LeftOutScores:
-    """The samples of all cells with their out-of-fold scores, NaN where a sample was never left out."""
+    """The samples of all cells with their out-of-fold scores, NaN where a sample was never left out.
 
-    scores: FloatArray
-    y: FloatArray
+    There is one for every row of the training data: they are as small as they can be.
+    """
+
+    scores: NDArray[np.floating]
+    y: NDArray[np.floating]
+    """-1 and 1, or the numbers of the classes."""
     weight: FloatArray
     """With the factors of the classes."""
     count: FloatArray
     """The weight without them: how many samples it stands for."""
-    cell: NDArray[np.intp]
+    cell: NDArray[np.integer]
     n_cells: int
 
     @classmethod
@@ -62,16 +66,16 @@ class LeftOutScores:
 
         `factors` gives those of the classes, by target; None are ones.
         """
-        y = np.concatenate([part.y for part in parts])
         weight = np.concatenate([part.weight for part in parts])
         weight *= share
-        numbers = np.zeros(len(parts), dtype=np.intp) if averaged else np.arange(len(parts))
+        y = np.concatenate([part.y.astype(np.float32) for part in parts])
+        numbers = np.zeros(len(parts), dtype=np.int32) if averaged else np.arange(len(parts), dtype=np.int32)
         return cls(
-            scores=np.concatenate([part.scores for part in parts]).astype(np.float64),
+            scores=np.concatenate([part.scores for part in parts]),
             y=y,
             weight=weight,
             count=weight if factors is None else weight / factors(y),
-            cell=np.repeat(numbers, [len(part.y) for part in parts]),
+            cell=np.repeat(numbers, [part.n_samples for part in parts]),
             n_cells=1 if averaged else len(parts),
         )
 
@@ -165,7 +169,7 @@ def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoi
     if isinstance(reduction, Binary):
         values = left_out.scores[:, 0 if point is None else point.machine]
         if point is not None:
-            values = values - point.threshold
+            values = values.astype(np.float64) - point.threshold
             weight = weight * np.where(left_out.y > 0, _even_odds(values, left_out.y, weight), 1.0)
         return fit_binary(values, left_out.y, weight, left_out.cell, left_out.n_cells)
     label = left_out.y.astype(np.intp)
@@ -175,7 +179,7 @@ def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoi
     return fit_multiclass(scores, label, weight, left_out.cell, left_out.n_cells)
 
 
-def _even_odds(values: FloatArray, y: FloatArray, weight: FloatArray) -> float:
+def _even_odds(values: FloatArray, y: NDArray[np.floating], weight: FloatArray) -> float:
     """Return the factor on positive samples that makes both classes equally probable at the threshold, zero."""
     known = np.flatnonzero(~np.isnan(values))
     count = max(_FEWEST_AT_THRESHOLD, int(_SHARE_AT_THRESHOLD * len(known)))

@@ -88,7 +88,7 @@ class LeftOut:
     weight: FloatArray
 
     @classmethod
-    def of(cls, values: FloatArray, y: FloatArray, weight: FloatArray) -> LeftOut:
+    def of(cls, values: NDArray[np.floating], y: NDArray[np.floating], weight: FloatArray) -> LeftOut:
         """Gather the samples that have values (not NaN) and a weight; labels are -1 and +1."""
         values = np.asarray(values, dtype=np.float64).reshape(len(y), -1)
         used = ~np.isnan(values).any(axis=1) & (weight > 0)

@@ -93,11 +93,12 @@ class FitSettings:
         """Return the factor of every class."""
         return np.asarray(self.class_factor) if self.class_factor else np.ones(n_classes)
 
-    def factors(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+    def factors(self, y: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the factor of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
         if not self.class_factor:
             return np.ones(len(y))
-        return np.asarray(self.class_factor)[np.maximum(y, 0).astype(np.intp)]
+        of_class: NDArray[np.intp] = np.maximum(y, 0).astype(np.intp)
+        return np.asarray(self.class_factor)[of_class]
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,6 @@ import pytest
 import localsvm
 from localsvm import LocalSVC
 from localsvm.data import toy_mixture
-from localsvm.data.content import content_hash
-from localsvm.data.rows import ReadyRows
 from localsvm.partition import CoarseCells
 from localsvm.partition.coarse import join_trees
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
@@ -29,7 +27,7 @@ def upper_nodes(partition):
     return coarse
 
 
-def grown_apart(X, coarse):
+def grown_apart(build, X, coarse):
     """Cut the rows of every coarse cell on their own, as tasks do it."""
     labels, trees = coarse.assign(X), []
     for cell in range(len(coarse)):
@@ -38,7 +36,7 @@ def grown_apart(X, coarse):
         if LIMIT.allows(len(own), radius):
             trees.append(VoronoiPartition(coarse.centre(cell)[None, :], np.array([radius]), ()))
         else:
-            trees.append(build_voronoi(ReadyRows(own), content_hash(own, 0), LIMIT)[0])
+            trees.append(build(build_voronoi, own, LIMIT)[0])
     return join_trees(coarse, trees)
 
 
@@ -53,7 +51,7 @@ def assert_same_tree(one, other):
 def test_parts_that_grew_apart_are_one_tree(hostile, depth, build):
     coarse = CoarseCells.around(some_centres(hostile))
     together, members = build(build_voronoi, hostile, LIMIT, upper=coarse.nodes)
-    apart, numbers = grown_apart(hostile, coarse)
+    apart, numbers = grown_apart(build, hostile, coarse)
     assert_same_tree(together, apart)
     assert sorted(np.concatenate(numbers).tolist()) == list(range(len(apart.centers)))
     assert np.array_equal(np.bincount(together.assign(hostile), minlength=len(members)), members.sizes)

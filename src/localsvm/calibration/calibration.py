@@ -20,6 +20,8 @@ from localsvm.data.source import row_blocks
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
+Floats = NDArray[np.floating]
+Integers = NDArray[np.integer]
 
 # Where nothing is known, a decision value of 1 is right four times of five.
 _FIRST_GUESS = 2.0 * np.diff(np.log1p(KNOTS))
@@ -99,7 +101,7 @@ class Calibration:
         return factor + absent
 
 
-def fit_binary(values: FloatArray, y: FloatArray, weight: FloatArray, cell: IntArray, n_cells: int) -> Calibration:
+def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_cells: int) -> Calibration:
     """Fit the calibration of two classes.
 
     Parameters
@@ -147,9 +149,7 @@ def fit_binary(values: FloatArray, y: FloatArray, weight: FloatArray, cell: IntA
     return _calibration(bins.evidence(), class_weight, extent.single)
 
 
-def fit_multiclass(
-    scores: FloatArray, label: IntArray, weight: FloatArray, cell: IntArray, n_cells: int
-) -> Calibration:
+def fit_multiclass(scores: Floats, label: IntArray, weight: FloatArray, cell: Integers, n_cells: int) -> Calibration:
     """Fit the calibration of several classes.
 
     Parameters
@@ -173,12 +173,13 @@ def fit_multiclass(
     """
     shape = (n_cells, scores.shape[1])
     class_weight = _class_weight(label, weight, cell, shape)
-    own_score = scores[np.arange(len(label)), label]
+    own_score = scores[np.arange(len(label)), label].astype(np.float64)
     left_out = np.flatnonzero(~np.isnan(own_score) & (weight > 0) & _mixed(class_weight)[cell])
     extent = _Extent(shape)
     extent.add(own_score[left_out], label[left_out], cell[left_out])
     some = left_out[:: max(1, -(-left_out.size * shape[1] // _MOST_SCORES))]
-    return _calibration(_rows(scores[some], label[some], weight[some], cell[some]), class_weight, extent.single)
+    evidence = _rows(scores[some].astype(np.float64), label[some], weight[some], cell[some])
+    return _calibration(evidence, class_weight, extent.single)
 
 
 def _calibration(evidence: Evidence, class_weight: FloatArray, single: NDArray[np.bool_]) -> Calibration:
@@ -203,7 +204,7 @@ class _Bins:
         self._total = np.zeros(4 * n_cells * self._n_bins)
         self._distance = np.zeros_like(self._total)
 
-    def add(self, values: FloatArray, label: NDArray[np.int8], weight: FloatArray, cell: IntArray) -> None:
+    def add(self, values: FloatArray, label: NDArray[np.int8], weight: FloatArray, cell: Integers) -> None:
         distance = np.abs(values)
         predicted = (values >= 0).astype(np.intp)
         in_bin = np.minimum(distance * _BINS_PER_UNIT, self._n_bins - 1).astype(np.intp)
@@ -220,7 +221,7 @@ class _Bins:
         return Evidence(basis, counts, np.ones(counts.shape, dtype=bool), key // (2 * self._n_bins))
 
 
-def _rows(scores: FloatArray, label: IntArray, weight: FloatArray, cell: IntArray) -> Evidence:
+def _rows(scores: FloatArray, label: IntArray, weight: FloatArray, cell: Integers) -> Evidence:
     """Return every row as evidence of its own."""
     distance, predicted = _distances(scores)
     counts = np.zeros(scores.shape)
@@ -244,7 +245,7 @@ def _factors(distance: FloatArray, increments: FloatArray) -> FloatArray:
     return np.clip(np.exp(-energy), _LEAST_FACTOR, _LARGEST_FACTOR)
 
 
-def _class_weight(label: NDArray[np.integer], weight: FloatArray, cell: IntArray, shape: tuple[int, int]) -> FloatArray:
+def _class_weight(label: Integers, weight: FloatArray, cell: Integers, shape: tuple[int, int]) -> FloatArray:
     """Return the weight of every class in every cell."""
     weights = np.bincount(cell * shape[1] + label, weight, shape[0] * shape[1])
     return np.asarray(weights, dtype=np.float64).reshape(shape)
@@ -262,7 +263,7 @@ class _Extent:
         self._shape = shape
         self._lowest, self._highest = np.full(shape[0] * shape[1], np.inf), np.full(shape[0] * shape[1], -np.inf)
 
-    def add(self, value: FloatArray, label: NDArray[np.integer], cell: IntArray) -> None:
+    def add(self, value: FloatArray, label: Integers, cell: Integers) -> None:
         slot = cell * self._shape[1] + label
         np.fmin.at(self._lowest, slot, value)
         np.fmax.at(self._highest, slot, value)

@@ -118,6 +118,11 @@ class SpooledSamples:
         """Weights."""
         return self._weight.read()
 
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return self._y.shape[0]
+
     def __reduce__(self) -> tuple[type[OutOfFold], tuple[Any, ...]]:
         """Pickle as scores in memory."""
         return OutOfFold, (self.scores, self.y, self.weight)

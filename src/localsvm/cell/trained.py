@@ -116,6 +116,10 @@ class LeftOutSamples(Protocol):
     def weight(self) -> NDArray[np.float64]:
         """Weights."""
 
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+
 
 @dataclass(frozen=True)
 class OutOfFold:
@@ -124,6 +128,11 @@ class OutOfFold:
     scores: NDArray[np.float32]
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples."""
+        return len(self.y)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from localsvm.cli.output import amount, duration
 from localsvm.memory import resident_memory
@@ -22,14 +22,13 @@ class Work:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=30),
-            MofNCompleteColumn(),
+            TextColumn("{task.fields[done]}"),
             TextColumn("{task.fields[note]}"),
             console=console,
             transient=True,
             disable=quiet or not console.is_terminal,
         )
-        self._reading: TaskID | None = None
-        self._training: TaskID | None = None
+        self._lines: dict[str, TaskID] = {}
         self.last: Step | None = None
         """How far training is."""
 
@@ -46,17 +45,26 @@ class Work:
 
     def read(self, n_rows: int, total: int | None) -> None:
         """Show how many rows were read."""
-        if self._reading is None:
-            self._reading = self._bars.add_task("reading rows", total=total, note="")
-        self._bars.update(self._reading, completed=n_rows, total=total, note=_memory())
+        self._show("reading rows", n_rows, total, _memory())
+
+    def phase(self, name: str) -> None:
+        """Show that something is done whose end is not known."""
+        self._show(name, None, None, "")
 
     def train(self, step: Step) -> None:
         """Show how far training is."""
         self.last = step
-        if self._training is None:
-            self._training = self._bars.add_task("training cells", total=step.n_cells, note="")
         note = f"{step.rate:,.0f} rows/s  {_memory()}  {duration(step.seconds_left)} left"
-        self._bars.update(self._training, completed=step.cells_done, note=note)
+        self._show("training cells", step.cells_done, step.n_cells, note)
+
+    def _show(self, line: str, done: int | None, total: int | None, note: str) -> None:
+        """Change a line; a new one says that those before are done."""
+        if line not in self._lines:
+            for earlier in self._lines.values():
+                self._bars.update(earlier, total=1, completed=1)
+            self._lines[line] = self._bars.add_task(line, total=total, done="", note="")
+        counted = "" if done is None else f"{done:,}/{total or done:,}"
+        self._bars.update(self._lines[line], completed=done or 0, total=total, done=counted, note=note)
 
 
 def _memory() -> str:

@@ -99,7 +99,9 @@ def _train(options: TrainOptions, work: Work) -> tuple[LocalEstimator, str]:
     estimator = _estimator(task, options)
     if options.checkpoint is not None:
         estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
+    work.phase("scaling, finding cells")
     estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
+    work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
     return estimator, task
 
@@ -112,6 +114,7 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         read = time.perf_counter() - begin
         task = _task(options, loaded)
         estimator = _estimator(task, options)
+        work.phase("scaling, finding cells")
         forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
     out.result(_forecast(forecast, task, read), title="What training will take")
 

@@ -1,7 +1,7 @@
 """Rows of the caller's data as the model sees them: scaled to float32, a block at a time, never copied whole.
 
-Enters: a source of rows and a scaling. Leaves: `ScaledRows`, which are `ModelRows` as are `ReadyRows`, and a sample of
-rows that content decides.
+Enters: a source of rows and a scaling. Leaves: `ScaledRows`, which are `ModelRows`, and a sample of rows that content
+decides.
 """
 
 from __future__ import annotations
@@ -65,33 +65,6 @@ class ScaledRows:
         for block in self.blocks(0, len(rows)):
             out[block] = self.scaling.apply(self.X[rows[block]])
         return out
-
-    def arrange(self, order: NDArray[np.intp]) -> None:
-        """Do nothing: any order is as good as another."""
-
-
-@dataclass(frozen=True)
-class ReadyRows:
-    """Rows that are scaled already, in memory."""
-
-    X: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.X.shape[1])
-
-    def blocks(self, begin: int, end: int) -> Iterator[slice]:
-        """Yield slices of rows to read at a time that cover begin to end."""
-        return row_blocks(begin, end, block_rows(self.n_features))
-
-    def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return some rows, contiguous."""
-        return np.ascontiguousarray(self.X[rows])
 
     def arrange(self, order: NDArray[np.intp]) -> None:
         """Do nothing: any order is as good as another."""

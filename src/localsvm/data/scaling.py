@@ -126,6 +126,19 @@ def fit_to_ends(method: str | None, X: RowSource, n_scaled: int | None = None) -
     return AffineScaling(low, _inverse(high / 2 - low / 2) / 2).widened(X.shape[1] - len(low))
 
 
+def no_scaling(n_features: int) -> AffineScaling:
+    """Return the scaling that leaves rows in single precision as they are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.scaling import no_scaling
+    >>> no_scaling(2).apply(np.array([[0.1, 7.0]], dtype=np.float32)).tolist()
+    [[0.10000000149011612, 7.0]]
+    """
+    return AffineScaling(np.zeros(n_features), np.ones(n_features))
+
+
 def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore", over="ignore"):
         inverse = 1 / spread
@@ -141,7 +154,7 @@ def _identity(low: NDArray[np.float64], high: NDArray[np.float64]) -> AffineScal
             f"column {worst} has values up to {largest[worst]:.3g}: their squared distances overflow single "
             "precision. Pass scaling='minmax'."
         )
-    return AffineScaling(np.zeros(n_features), np.ones(n_features))
+    return no_scaling(n_features)
 
 
 def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineScaling:

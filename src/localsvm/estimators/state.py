@@ -133,8 +133,15 @@ def read_decision(fields: Fields | None) -> Decision | None:
 
 
 def left_out_values(left_out: LeftOutScores | None) -> Values | None:
-    """Return left-out scores as plain values."""
-    return None if left_out is None else {**vars(left_out), "cell": np.asarray(left_out.cell, dtype=np.int64)}
+    """Return left-out scores as plain values, in the types that files have."""
+    if left_out is None:
+        return None
+    return {
+        **vars(left_out),
+        "scores": np.asarray(left_out.scores, dtype=np.float64),
+        "y": np.asarray(left_out.y, dtype=np.float64),
+        "cell": np.asarray(left_out.cell, dtype=np.int64),
+    }
 
 
 def read_left_out(fields: Fields | None, n_machines: int) -> LeftOutScores | None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ModelRows, ScaledRows
-from localsvm.data.scaling import AffineScaling
+from localsvm.data.scaling import no_scaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
 from localsvm.partition.chunks import ChunkPartition, build_chunks
@@ -180,7 +180,7 @@ def _rows_of(X: ArrayLike) -> ScaledRows:
         raise InvalidData(f"X has shape {data.shape}: rows of at least one feature are needed.")
     if not np.isfinite(data).all():
         raise InvalidData("X has values that are NaN or infinite in single precision. Drop or rescale these rows.")
-    return ScaledRows(data, AffineScaling(np.zeros(data.shape[1]), np.ones(data.shape[1])))
+    return ScaledRows(data, no_scaling(data.shape[1]))
 
 
 def _members_of(partition: Any, rows: ModelRows) -> Members:

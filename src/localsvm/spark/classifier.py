@@ -6,7 +6,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 from pyspark.ml.base import Estimator
-from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 
 from localsvm.estimators.classifier import LocalSVC
@@ -14,7 +13,7 @@ from localsvm.operating_point import OperatingPoint
 from localsvm.spark.fit import fit_distributed
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.params import ClassifierParams
-from localsvm.spark.persistence import ParamsReader, ParamsWriter
+from localsvm.spark.persistence import Storable
 from localsvm.spark.predict import Outputs
 
 
@@ -46,7 +45,7 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
         return Outputs(self.getPredictionCol(), self.getRawPredictionCol(), self.getProbabilityCol())
 
 
-class LocalSVMClassifier(Estimator, ClassifierParams, MLReadable, MLWritable):  # type: ignore[misc]
+class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore[misc]
     """Support vector classification on Spark that tunes itself.
 
     Rows are cut into coarse cells, each of which comes to one task by one shuffle. There it is cut into cells, and
@@ -101,12 +100,3 @@ class LocalSVMClassifier(Estimator, ClassifierParams, MLReadable, MLWritable):  
         estimator = LocalSVC(**self._common(), **{name: self.getOrDefault(name) for name in names})
         model = LocalSVMClassificationModel(fit_distributed(dataset, estimator, self._fit_plan()))
         return self._copyValues(model._resetUid(self.uid))  # type: ignore[no-any-return]
-
-    def write(self) -> ParamsWriter:
-        """Return the writer of this estimator."""
-        return ParamsWriter(self)
-
-    @classmethod
-    def read(cls) -> ParamsReader:
-        """Return the reader of such estimators."""
-        return ParamsReader(cls)

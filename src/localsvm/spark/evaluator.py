@@ -7,16 +7,15 @@ from typing import Any, Self
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
-from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from localsvm.errors import InvalidData
 from localsvm.spark.columns import number_column
-from localsvm.spark.persistence import ParamsReader, ParamsWriter
+from localsvm.spark.persistence import Storable
 
 
-class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, MLReadable, MLWritable):  # type: ignore[misc]
+class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, Storable):  # type: ignore[misc]
     """The product of the rates at which positive and negative rows are found; 1 is perfect, 1/4 is a coin.
 
     Parameters
@@ -75,12 +74,3 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, ML
                 f"column {name!r} has no rows of label {positive:g}, or none of another: TPR x TNR needs both."
             )
         return float(row["found"] / row["positive"] * (row["left"] / row["negative"]))
-
-    def write(self) -> ParamsWriter:
-        """Return the writer of this evaluator."""
-        return ParamsWriter(self)
-
-    @classmethod
-    def read(cls) -> ParamsReader:
-        """Return the reader of such evaluators."""
-        return ParamsReader(cls)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.ml.base import Model
-from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 
 from localsvm.errors import InvalidData
@@ -13,11 +12,11 @@ from localsvm.estimators.base import LocalEstimator
 from localsvm.partition.coarse import CoarseCells
 from localsvm.spark.distributed import DistributedModel
 from localsvm.spark.params import LocalSVMParams
-from localsvm.spark.persistence import ModelReader, ParamsWriter
+from localsvm.spark.persistence import ModelReader, ParamsWriter, Storable
 from localsvm.spark.predict import Outputs, transform
 
 
-class LocalSVMModel(Model, LocalSVMParams, MLReadable, MLWritable):  # type: ignore[misc]
+class LocalSVMModel(Model, LocalSVMParams, Storable):  # type: ignore[misc]
     """A fitted model, whose cells are a frame."""
 
     def __init__(self, distributed: DistributedModel | None = None) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 
 from localsvm.errors import InvalidFile
 from localsvm.spark.distributed import DistributedModel
@@ -49,6 +49,19 @@ class ParamsReader(MLReader):  # type: ignore[misc]
         instance._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(instance, metadata)
         return instance
+
+
+class Storable(MLReadable, MLWritable):  # type: ignore[misc]
+    """What is saved when its parameters are."""
+
+    def write(self) -> ParamsWriter:
+        """Return the writer of this instance."""
+        return ParamsWriter(self)
+
+    @classmethod
+    def read(cls) -> ParamsReader:
+        """Return the reader of such instances."""
+        return ParamsReader(cls)
 
 
 class ModelReader(ParamsReader):

@@ -28,7 +28,7 @@ from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, StructField, StructType
 
 from localsvm.calibration import Calibration
-from localsvm.data.scaling import AffineScaling, Scaling
+from localsvm.data.scaling import Scaling, no_scaling
 from localsvm.errors import InvalidData
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.model.local_model import LocalModel
@@ -185,8 +185,7 @@ class _Route:
 
 def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
     whole = model.headline.model
-    identity = AffineScaling(np.zeros(whole.n_features), np.ones(whole.n_features))
-    route = _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=identity))
+    route = _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=no_scaling(whole.n_features)))
     rows = _routed_rows(frame, x, route)
     cells = _routed_cells(model.cells, rows)
     meeting = rows.unionByName(cells).repartitionById(len(model.coarse), "coarse")

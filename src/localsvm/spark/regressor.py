@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyspark.ml.base import Estimator
-from pyspark.ml.util import MLReadable, MLWritable
 from pyspark.sql import DataFrame
 
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalRegressor, LocalSVR
@@ -13,14 +12,14 @@ from localsvm.estimators.validation import check_choice, check_share
 from localsvm.spark.fit import fit_distributed
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.params import RegressorParams
-from localsvm.spark.persistence import ParamsReader, ParamsWriter
+from localsvm.spark.persistence import Storable
 
 
 class LocalSVMRegressionModel(LocalSVMModel, RegressorParams):
     """A fitted `LocalSVMRegressor`."""
 
 
-class LocalSVMRegressor(Estimator, RegressorParams, MLReadable, MLWritable):  # type: ignore[misc]
+class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[misc]
     """Regression on Spark that tunes itself.
 
     Rows are cut into coarse cells, each of which comes to one task by one shuffle. There it is cut into cells, and
@@ -75,12 +74,3 @@ class LocalSVMRegressor(Estimator, RegressorParams, MLReadable, MLWritable):  # 
         if loss == "expectile":
             return LocalExpectileRegressor(expectile=level, **self._common())
         return LocalSVR(loss=loss, epsilon=self.getOrDefault(self.epsilon), **self._common())
-
-    def write(self) -> ParamsWriter:
-        """Return the writer of this estimator."""
-        return ParamsWriter(self)
-
-    @classmethod
-    def read(cls) -> ParamsReader:
-        """Return the reader of such estimators."""
-        return ParamsReader(cls)

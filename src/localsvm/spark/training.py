@@ -22,8 +22,8 @@ from pyspark.sql import DataFrame
 
 from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
-from localsvm.data.rows import ReadyRows
-from localsvm.data.scaling import Scaling
+from localsvm.data.rows import ScaledRows
+from localsvm.data.scaling import Scaling, no_scaling
 from localsvm.memory import available_memory
 from localsvm.model.cell_record import cell_values, out_of_fold_values
 from localsvm.model.parts import partition_values
@@ -131,7 +131,7 @@ def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterato
     context = TaskContext.get()
     assert context is not None
     settings = replace(training.settings, n_threads=context.cpus())
-    rows = ReadyRows(np.asarray(block.rows.X, dtype=np.float32))
+    rows = ScaledRows(block.rows.X, no_scaling(training.layout.n_features))
     tree, members = _cut(training, coarse, rows, block.hashes, settings.n_threads)
     tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
     memory = MemoryLimit.of(settings.max_memory or _share_of_memory(settings.n_threads))
@@ -144,7 +144,7 @@ def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterato
 
 
 def _cut(
-    training: Training, coarse: int, rows: ReadyRows, hashes: NDArray[np.uint64], n_threads: int
+    training: Training, coarse: int, rows: ScaledRows, hashes: NDArray[np.uint64], n_threads: int
 ) -> tuple[VoronoiPartition | None, Members]:
     if training.is_cell(coarse):
         return None, Members(np.arange(len(rows)), np.array([len(rows)]))

@@ -48,6 +48,13 @@ def test_the_model_is_that_of_python(shell, toy_files):
     assert found.classes_.tolist() == ["no", "yes"]
 
 
+def test_kernel_and_relevance_can_be_those_of_the_paper(shell, toy_files):
+    plain = ("--kernel", "gauss", "--no-relevance", "--scaling", "minmax")
+    shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *plain, *FAST)
+    chosen = localsvm.load(shell.path("model.lsvm")).get_params()
+    assert (chosen["kernel"], chosen["relevance"], chosen["scaling"]) == ("gauss", None, "minmax")
+
+
 def test_rows_that_do_not_fit_into_memory_give_the_same_file(shell):
     pq.write_table(toy_table(160_000), shell.path("big.parquet"))
     arguments = ("train", "big.parquet", "-t", "kind", "--ignore", "amount", "--scaling", "minmax", *FAST)

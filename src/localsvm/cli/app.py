@@ -26,6 +26,7 @@ app = typer.Typer(
 
 Task = StrEnum("Task", ["auto", "classify", "regress", "quantile", "expectile"])
 Scaling = StrEnum("Scaling", ["auto", "minmax", "standard", "quantile", "none"])
+Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
 
@@ -161,6 +162,10 @@ def train(
         Missing, typer.Option(help="What to do with missing values.", rich_help_panel=_LEARNING)
     ] = Missing.error,
     scaling: Annotated[Scaling, typer.Option(help="Of the features.", rich_help_panel=_LEARNING)] = Scaling.auto,
+    relevance: Annotated[
+        bool, typer.Option(help="Learn how much each feature matters.", rich_help_panel=_LEARNING)
+    ] = True,
+    kernel: Annotated[Kernel, typer.Option(help="Of the distance.", rich_help_panel=_LEARNING)] = Kernel.auto,
     cell_size: Annotated[int, typer.Option(min=1, help="The most rows of a cell.", rich_help_panel=_CELLS)] = 2000,
     partition: Annotated[
         Partition, typer.Option(help="How space is cut into cells.", rich_help_panel=_CELLS)
@@ -201,8 +206,8 @@ def train(
 ) -> None:
     """Train a model on a file.
 
-    Everything is tuned by itself: the kernel width and lambda in every cell by cross-validation, the scaling on a
-    sample. A file that is larger than the memory is kept on disk while cells train one after the other.
+    Everything is tuned by itself: the kernel width and lambda in every cell by cross-validation, scaling, kernel and the
+    relevance of the features on a sample. A file that is larger than the memory is kept on disk while cells train one after the other.
 
     Examples
     --------
@@ -220,6 +225,8 @@ def train(
         "n_folds": folds,
         "random_state": seed,
         "scaling": None if scaling is Scaling.none else scaling.value,
+        "relevance": "auto" if relevance else None,
+        "kernel": kernel.value,
         "missing": missing.value,
         "max_memory": max_memory,
         "n_jobs": jobs,

@@ -206,8 +206,9 @@ def train(
 ) -> None:
     """Train a model on a file.
 
-    Everything is tuned by itself: the kernel width and lambda in every cell by cross-validation, scaling, kernel and the
-    relevance of the features on a sample. A file that is larger than the memory is kept on disk while cells train one after the other.
+    Everything is tuned by itself: the kernel width and lambda in every cell by cross-validation, scaling, kernel and
+    the relevance of the features on a sample. A file that is larger than the memory is kept on disk while cells train
+    one after the other.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def test_a_killed_worker_changes_nothing_and_only_what_it_had_not_finished_is_tr
         with SparkProcess(settings, cluster.environment) as client:
             stages = client.run(address)
             undisturbed = client.run(fit_cells, rows)
-            client.begin(fit_cells, rows)
             last_stage = max(stage["stageId"] for stage in read(stages))
+            client.begin(fit_cells, rows)
             training = wait_for_training(stages, undisturbed["n_tasks"], last_stage)
             cluster.kill_a_worker()
             assert client.result() == undisturbed

@@ -46,6 +46,7 @@ class SparkProcess:
 
     def stop(self):
         self._process.stdin.close()
+        self._process.stdout.read()  # an answer that nobody waited for must not hold it up
         self._process.wait()
         self._process.stdout.close()
 

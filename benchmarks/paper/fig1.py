@@ -14,8 +14,9 @@ from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
 from benchmarks.paper.drawing import legend, new_figure, save, title
-from benchmarks.paper.scales import PLAIN, Scale
+from benchmarks.paper.scales import Scale
 from benchmarks.paper.written import write_lines
+from benchmarks.workers import PLAIN
 from localsvm import LocalSVC
 from localsvm.data import toy_bayes_error, toy_mixture, toy_posterior
 from localsvm.report.plane import cell_polygons

@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from benchmarks.csv_store import CsvStore, Figures, Key, Layout
 from benchmarks.paper.drawing import LINE_COLOURS, label, legend, logarithmic, new_figure, save, title
-from benchmarks.paper.scales import PLAIN, Rates, Scale
+from benchmarks.paper.scales import Rates, Scale
 from benchmarks.paper.written import write_lines
 from benchmarks.tables import print_table
+from benchmarks.workers import PLAIN
 from localsvm import Grid, LocalSVC
 from localsvm.data import toy_mixture, toy_posterior
 

@@ -12,9 +12,7 @@ from typing import Any
 
 from benchmarks.csv_store import RESULTS
 from benchmarks.scale.problems import PAPER, Problem
-
-PLAIN: dict[str, Any] = {"kernel": "gauss"}
-"""Of `LocalSVC`: the paper's machine, nothing that localsvm has added to it."""
+from benchmarks.workers import PLAIN
 
 SETTINGS: dict[str, Any] = {**PLAIN, "grid": "paper", "scaling": "minmax"}
 """Of `LocalSVC`, as JSON can hold them: what the paper did, where localsvm's defaults do otherwise."""

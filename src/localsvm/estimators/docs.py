@@ -79,7 +79,7 @@ cells_ : list of dict
     One record per cell: size, radius, width, lam, cv_risk, support_vectors.
 n_cells_ : int
     Number of cells.
-feature_relevance_ : ndarray of shape (n_features_in_,)
+feature_relevance_ : ndarray of shape (n_features,)
     The weights of the features, 1 on average; of categories and features with missing values, which
     have several columns in the model, the largest of theirs.
 timings_ : dict

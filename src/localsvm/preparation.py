@@ -30,6 +30,7 @@ from localsvm.left_out import DecisionPlan
 from localsvm.model.parts import reduction_values
 from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
+from localsvm.partition.coarse import CoarseCells
 from localsvm.pilot import Sample, choose_scaling
 from localsvm.relevance import Metric, PilotPlan, learn_metric
 from localsvm.training import MemoryLimit, MemoryPlan, plan_memory
@@ -260,8 +261,9 @@ def learn_sample_metric(
     n_rows, size = _pilot_size(sample, n_rows, settings)
     plan = PilotPlan(
         kernels=settings.kernels or (settings.cell.kernel,),
-        # A partition of the user's own lies in the space of the scaled rows: that stays what it is.
-        learns_weights=given == "auto" and isinstance(kind, str),
+        # A partition of the user's own lies in the space of the scaled rows: that stays what it is. Coarse cells lie in
+        # the space of the model that they were found for, and the same rows lead to it again.
+        learns_weights=given == "auto" and isinstance(kind, str | CoarseCells),
         n_rows=n_rows,
         cell_size=size,
         is_local=kind not in ("chunks", "none"),

@@ -19,6 +19,8 @@ from localsvm.partition.voronoi import Node, VoronoiPartition, descend
 class CoarseCells:
     """Upper nodes of a tree; what comes to a leaf is cut on, into cells of bounded size.
 
+    Centres are given in the space of the model: scaled, and weighted where relevance is learned.
+
     Examples
     --------
     >>> import numpy as np

@@ -165,5 +165,4 @@ def _become_fitted(
     if not isinstance(plan.features, str):
         estimator.feature_names_in_ = np.array(plan.features, dtype=object)
     if coarse.nodes and plan.coarse_size != LARGEST_TRAVERSAL:
-        # A fit on one machine is this one, in the space that the coarse cells lie in.
-        estimator.partition, estimator.relevance, estimator.kernel = coarse, metric.weights, metric.kernel
+        estimator.partition = coarse  # a fit on one machine with it is this one

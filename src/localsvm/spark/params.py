@@ -67,7 +67,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     relevance = _param("relevance", "'auto', None, or a weight for every feature", _numbers)
     scaling = _param("scaling", "'auto', 'minmax', 'standard', 'quantile' or None")
     search = _param("search", "'full' or 'racing'")
-    refit = _param("refit", "'combine' or 'retrain'")
+    refit = _param("refit", "'combine', 'retrain', or 'blend' for numbers")
     max_memory = _param(
         "max_memory", "memory that a task may take, like '4GB'; None: its cores' share of the machine's"
     )
@@ -190,4 +190,4 @@ class RegressorParams(LocalSVMParams):
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(loss="squared", epsilon=0.1, level=0.5, refit="retrain")
+        self._setDefault(loss="squared", epsilon=0.1, level=0.5, refit="blend")

@@ -35,11 +35,12 @@ def test_a_job_that_loses_a_worker_trains_only_what_was_lost_again(tmp_path):
         SparkProcess(cluster.settings(), cluster.environment) as client,
     ):
         client.begin(fit, str(tmp_path / "cells"))
-        wait_for_finished_tasks(tmp_path / "cells", 3)
+        wait_for_finished_tasks(tmp_path / "cells", 4)
         before = time.time()
         cluster.kill_a_worker()
         coarse, report, probabilities = client.result()
     finished = np.array([task["finished"] for task in report])
+    # The last task of the lost worker may have left its cells, and not have told the driver yet.
     assert (finished < before).sum() >= 3, "what was finished is not trained again"
     assert (finished > before).any(), "the worker was lost in the middle"
     twin = LocalSVC(**PARAMETERS, partition=coarse, n_jobs=1).fit(X, Y)

@@ -39,7 +39,7 @@ class TableWriter(Protocol):
     ...         for batch in file.batches():
     ...             writer.write(batch)
     ...     path.read_text().split()
-    ['size', '1.5', '2.5']
+    ['"size"', '1.5', '2.5']
     """
 
     def write(self, batch: Any, /) -> None:

@@ -56,7 +56,7 @@ SPLITS = {
     Problem("protein", "mean", 36_584, 9_146): 3,
     Problem("kin40k", "mean", 32_000, 8_000): 3,
     Problem("bike", "mean", 13_903, 3_476): 3,
-    Problem("letter-keel", "classes", 16_000, 4_000): 3,
+    Problem("letter-recognition", "classes", 16_000, 4_000): 3,
     Problem("magic", "classes", 15_216, 3_804): 5,
     Problem("phoneme", "classes", 4_323, 1_081): 5,
     Problem("satimage", "classes", 5_148, 1_287): 5,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import keel
 from benchmarks.generated import letterlike
 from benchmarks.sets import POSITIVE, read
 
@@ -66,7 +65,7 @@ def rows(problem: Problem) -> Arrays:
 
 
 def _shuffled(problem: Problem) -> tuple[NDArray[np.float32], NDArray[Any]]:
-    X, y = keel.read(problem.name) if problem.name in keel.SETS else read(_FILES.get(problem.name, problem.name))
+    X, y = read(_FILES.get(problem.name, problem.name))
     chosen = np.random.default_rng(problem.split).permutation(len(X))[: problem.n_train + problem.n_test]
     X, y = X[chosen], y[chosen]
     if problem.name in POSITIVE:

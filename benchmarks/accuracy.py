@@ -20,13 +20,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.csv_store import RESULTS, CsvStore, Figures, Layout, machine, revision, training
-from benchmarks.peers_env import peer_python
+from benchmarks.peers.programs import coded, peer
 from benchmarks.tables import number, print_table
 from benchmarks.tasks import programs
 from benchmarks.tasks.problems import Problem, rows
 from benchmarks.tasks.splits import splits_of
 from benchmarks.tasks.store import Run
-from benchmarks.workers import BENCHMARKS, PLAIN, answer
+from benchmarks.workers import PLAIN
 
 FILE = RESULTS / "accuracy.csv"
 LAYOUT = Layout(
@@ -38,9 +38,9 @@ FORESTS = ({"n_estimators": 100, "num_leaves": 31}, {"n_estimators": 500, "num_l
 PROGRAMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "localsvm": ("localsvm", ({},)),
     "plain": ("localsvm", (PLAIN,)),
-    "lightgbm": ("lightgbm", FORESTS),
+    "lightgbm": ("LightGBM of a size", FORESTS),
     "liquidsvm": ("liquidsvm", ({"threads": 1},)),
-    "xrfm": ("xrfm", ({},)),
+    "xrfm": ("xRFM", ({},)),
 }
 XRFM_ROWS = 21_000  # it takes minutes with these, and the square of that with more
 
@@ -70,7 +70,7 @@ Measured = list[tuple[float, float, float] | None]
 
 def measure(run: Run) -> Figures:
     """Train and predict in a fresh process; return the seconds, the loss, and its standard error over test rows."""
-    data = rows(run.problem)
+    data = coded(rows(run.problem), run.problem.task)
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
@@ -86,15 +86,13 @@ def _run(run: Run, files: dict[str, Any]) -> Figures:
         return programs.liquidsvm(run, files)
     if run.program == "localsvm":
         return programs.scikit_learn(run, files)
-    python = peer_python(run.program)
-    chosen = {"program": run.program, "task": run.problem.task, "parameters": run.settings}
-    return answer([python, "-I", BENCHMARKS / "_peer_worker.py"], files | chosen)
+    return peer("xrfm" if run.program == "xRFM" else "lightgbm", run, files)
 
 
 def _measured(store: Store, problem: Problem, label: str, n_splits: int) -> Measured:
     """Return what a program did on each split, with the settings that lose least."""
     program, settings = PROGRAMS[label]
-    if program == "xrfm":
+    if program == "xRFM":
         n_splits = 1 if problem.n_train <= XRFM_ROWS else 0
     found: Measured = []
     for split in splits_of(problem, n_splits):

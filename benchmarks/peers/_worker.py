@@ -1,8 +1,8 @@
 """Runs inside a peer's environment: fits on arrays from a file, predicts, and saves the predictions.
 
 Reads a JSON object from the standard input: "file", an .npz with X, y and X_test, "predictions", where they go,
-"task" (classes, mean, quantiles), "program", and "levels" of quantiles. Answers with a line of JSON: seconds and peak
-memory.
+"task" (classes, mean, quantiles), "program", "levels" of quantiles, and its "parameters".
+Answers with a line of JSON: seconds and peak memory.
 
 Settings are those that the peers' own documentation recommends: support vector machines work on standardised
 features, with C and gamma found by cross-validation on a sample; boosted trees stop when a tenth of the rows, left
@@ -152,6 +152,13 @@ def lightgbm(task, levels):
     return one() if task != "quantiles" else Levels([one(objective="quantile", alpha=level) for level in levels])
 
 
+def lightgbm_of_a_size(task, levels, **size):
+    """As many trees and leaves as it is told, grown on all rows."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    return (LGBMClassifier if task == "classes" else LGBMRegressor)(verbose=-1, random_state=0, **size)
+
+
 def xgboost(task, levels):
     from xgboost import XGBClassifier, XGBRegressor
 
@@ -203,6 +210,7 @@ PROGRAMS = {
     "Nystroem + linear": nystroem,
     "xRFM": xrfm,
     "LightGBM": lightgbm,
+    "LightGBM of a size": lightgbm_of_a_size,
     "XGBoost": xgboost,
     "HistGradientBoosting": histogram_boosting,
 }
@@ -216,7 +224,7 @@ def _peak_bytes():
 def _measure(task):
     with np.load(task["file"]) as arrays:
         X, y, X_test = arrays["X"], arrays["y"], arrays["X_test"]
-    model = PROGRAMS[task["program"]](task["task"], task["levels"])
+    model = PROGRAMS[task["program"]](task["task"], task["levels"], **task["parameters"])
     begin = time.perf_counter()
     model.fit(X, y)
     fitted = time.perf_counter()

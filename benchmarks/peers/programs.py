@@ -44,7 +44,7 @@ def can(program: str, task: str) -> bool:
 
 def measure(run: Run, seconds: float) -> Figures:
     """Train and predict in a fresh process; return what it took and what the predictions are worth."""
-    data = _coded(rows(run.problem), run.problem.task)
+    data = coded(rows(run.problem), run.problem.task)
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
@@ -59,7 +59,7 @@ def measure(run: Run, seconds: float) -> Figures:
     return {name: figures[name] for name in ("train", "predict", "peak")} | {"loss": _loss(judged)}
 
 
-def _coded(data: Arrays, task: str) -> Arrays:
+def coded(data: Arrays, task: str) -> Arrays:
     """Return classes as 0, 1, ..., which some programs insist on."""
     if task != "classes":
         return data
@@ -70,12 +70,13 @@ def _coded(data: Arrays, task: str) -> Arrays:
 def _program(name: str) -> Any:
     if name == "localsvm":
         return scikit_learn
-    return liquidsvm if name == "liquidSVM" else partial(_peer, ENVIRONMENTS[name][0])
+    return liquidsvm if name == "liquidSVM" else partial(peer, ENVIRONMENTS[name][0])
 
 
-def _peer(environment: str, run: Run, files: dict[str, Any], seconds: float) -> Figures:
-    chosen = {"task": run.problem.task, "program": run.program, "levels": QUANTILES}
-    return answer([peer_python(environment), "-I", WORKER], files | chosen, seconds)
+def peer(environment: str, run: Run, files: dict[str, Any], seconds: float | None = None) -> Figures:
+    """Train and predict in the environment of a peer."""
+    task = {"task": run.problem.task, "program": run.program, "levels": QUANTILES, "parameters": run.settings}
+    return answer([peer_python(environment), "-I", WORKER], files | task, seconds)
 
 
 def _loss(judged: Figures) -> float:

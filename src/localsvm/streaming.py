@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from localsvm.data.columns import Table
-from localsvm.data.files import CategoryCodes, TableFile, match_columns, to_numbers
+from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
 from localsvm.data.files.schema import Kind
 from localsvm.data.files.table import read_ahead
+from localsvm.data.rows import PreparedRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
@@ -27,6 +29,7 @@ from localsvm.evaluation import Evaluation, Evaluator
 
 BATCH_ROWS = 1 << 18
 """Rows that are predicted at a time: enough that most cells have some of them."""
+_READ_ROWS = 1 << 16  # rows that are read at a time: few enough that their memory is used again and again
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Features:
     names: tuple[str, ...]
     categories: frozenset[str]
     labels: tuple[str, ...] | None
+    dtype: np.dtype[Any]
 
     @classmethod
     def find(cls, estimator: LocalEstimator, file: TableFile, ignored: Sequence[str] = ()) -> Features:
@@ -46,12 +50,19 @@ class Features:
         named = [] if labels is None else labels.tolist()
         kinds: dict[str, Kind] = {label: "category" if j in places else "number" for j, label in enumerate(named)}
         names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
-        return cls(names, frozenset(names[j] for j in places), None if labels is None else tuple(labels.tolist()))
+        dtype = np.dtype(np.float64) if places else number_type(file.schema, names)
+        return cls(names, frozenset(names[j] for j in places), tuple(named) or None, dtype)
 
-    def table(self, batch: Any, out: NDArray[Any] | None = None) -> Table:
-        """Return the rows of a batch, in the memory of `out` if it is given."""
+    def room(self, n_rows: int) -> NDArray[Any]:
+        """Return memory for rows."""
+        return np.empty((n_rows, len(self.names)), dtype=self.dtype)
+
+    def table(self, batches: Sequence[Any], X: NDArray[Any]) -> Table:
+        """Fill X with the rows of batches."""
         codes = {name: CategoryCodes(name) for name in self.categories}
-        X = to_numbers(batch, self.names, codes=codes, out=out)
+        begin = 0
+        for batch in batches:
+            begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
         for j, name in enumerate(self.names):
             if name in codes:
                 known = ~np.isnan(X[:, j])
@@ -123,45 +134,47 @@ def _predict_batches(
     rows: int,
 ) -> Generator[Any, None, None]:
     # Rows are made of the next batch while this one is predicted.
-    for batch, table in read_ahead(_with_tables(file, features, keep, rows), 1):
+    for batch, prepared in read_ahead(_with_rows(estimator, file, features, keep, rows), 1):
         kept = [(name, batch.column(name)) for name in keep]
-        columns = kept + _predicted(estimator, table, probabilities)
+        columns = kept + _predicted(estimator, prepared, probabilities)
         yield pa.RecordBatch.from_arrays([pa.array(values) for _, values in columns], [name for name, _ in columns])
 
 
-def _with_tables(
-    file: TableFile, features: Features, keep: tuple[str, ...], rows: int
-) -> Generator[tuple[Any, Table], None, None]:
-    """Yield batches and their rows, whose memory is used again when the table after the next one is made.
+def _with_rows(
+    estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
+) -> Generator[tuple[Any, PreparedRows], None, None]:
+    """Yield the columns to keep, and rows whose memory is used again when those after the next ones are made.
 
     New memory costs more time than filling it.
     """
-    used: deque[Any] = deque(maxlen=2)
-    for batch in file.batches((*keep, *features.names), rows):
-        room = used[0] if len(used) == 2 and len(used[0]) >= batch.num_rows else None
-        table = features.table(batch, room)
-        used.append(table.X if room is None else room)
-        yield batch, table
+    used: deque[Any] = deque([None, None], maxlen=2)
+    parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
+    while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
+        n_rows = sum(batch.num_rows for batch in batches)
+        room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
+        used.append(room)
+        table = features.table(batches, room[:n_rows])
+        yield pa.concat_batches([batch.select(keep) for batch in batches]), estimator.prepared(table)
 
 
 def _predicted(
-    estimator: LocalEstimator, table: Table | None, probabilities: bool
+    estimator: LocalEstimator, rows: PreparedRows | None, probabilities: bool
 ) -> list[tuple[str, NDArray[Any] | None]]:
     """Return the columns of predictions; only their names if there are no rows."""
     if isinstance(estimator, LocalSVC):
         if not probabilities:
-            return [("prediction", None if table is None else estimator.predict(table))]
+            return [("prediction", None if rows is None else estimator.predict(rows))]
         names = [f"probability_{label}" for label in estimator.classes_.tolist()]
-        if table is None:
+        if rows is None:
             return [("prediction", None), *((name, None) for name in names)]
-        found = estimator.predict_proba(table)
+        found = estimator.predict_proba(rows)
         # The most probable class is the predicted one; of two that are equally probable, the second.
         best = (found[:, 1] >= 0.5).astype(np.intp) if len(names) == 2 else found.argmax(axis=1)
         return [("prediction", estimator.classes_[best]), *zip(names, found.T, strict=True)]
     names = _value_names(estimator)
-    if table is None:
+    if rows is None:
         return [(name, None) for name in names]
-    values = estimator.predict(table)
+    values = estimator.predict(rows)
     return list(zip(names, values.reshape(len(values), -1).T, strict=True))
 
 
@@ -220,9 +233,9 @@ def evaluate_file(
     features = Features.find(estimator, file, ignored=others)
     evaluator = Evaluator(estimator)
     done = 0
-    for batch, table in read_ahead(_with_tables(file, features, tuple(others), rows), 1):
+    for batch, prepared in read_ahead(_with_rows(estimator, file, features, tuple(others), rows), 1):
         mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
-        evaluator.add(table, _truth(estimator, batch.column(target), target, file.name), mass)
+        evaluator.add(prepared, _truth(estimator, batch.column(target), target, file.name), mass)
         done += batch.num_rows
         if on_rows is not None:
             on_rows(done, file.n_rows)

@@ -1,8 +1,10 @@
 """Rows on disk: what was written is read, by slices, numbers and columns, in any arrangement."""
 
+import gc
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -132,3 +134,11 @@ sys.stdin.read()
         assert process.stdout.readline() == b"written\n"
         process.kill()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_nobody_needs_any_more_goes_without_a_word(tmp_path):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        RowFile((3, 2), np.float32, tmp_path)
+        gc.collect()
+    assert said == []

@@ -83,7 +83,7 @@ def run_train(options: TrainOptions, out: Output) -> None:
     begin = time.perf_counter()
     _check_output(options)
     with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
+        warnings.simplefilter("always", UserWarning)
         try:
             estimator, task = _train(options, work)
         except KeyboardInterrupt:

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import tempfile
+import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -58,6 +59,7 @@ class RowFile:
             self._file = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115 - open as long as the rows
         except OSError as error:
             raise InvalidData(f"no file can be made in {self.directory!r}: {error.strerror}.") from None
+        weakref.finalize(self, self._file.close)  # without which Python warns that nobody has closed it
 
     def __len__(self) -> int:
         """Return the number of rows."""

@@ -20,6 +20,7 @@ from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.disk import RowFile
 from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.labels import Labels
+from localsvm.data.rows import PreparedRows
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
 from localsvm.data.sparse import SparseRows
@@ -44,7 +45,7 @@ from localsvm.fit import FitResult, fit_model
 from localsvm.forecast import Forecast, forecast_fit
 from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import assign_rows, predict_scores
+from localsvm.model.predict import Rows, assign_rows, predict_scores
 from localsvm.model.store import StoredModel, write_model
 from localsvm.model.table import CellTable
 from localsvm.partition.build import PartitionPlan
@@ -55,8 +56,8 @@ from localsvm.relevance import KERNELS
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table
-"""What users give: arrays, sparse matrices, data frames; or a table that was read from a file."""
+RowsLike = ArrayLike | Table | PreparedRows
+"""What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
 
@@ -396,7 +397,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_is_fitted(self)
-        return assign_rows(self.model_, self._rows(X), self._n_threads())
+        return assign_rows(self.model_, self._to_predict(X), self._n_threads())
 
     def gradient(self, X: Any) -> NDArray[np.float64]:
         """Return the partial derivatives of the prediction by the features, at every sample.
@@ -439,10 +440,29 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
-        return predict_scores(self.model_, self._rows(X), self._n_threads())
+        return predict_scores(self.model_, self._to_predict(X), self._n_threads())
+
+    def prepared(self, table: Table) -> PreparedRows:
+        """Return rows that predictions need not check, encode and scale again; those of the table may be overwritten.
+
+        Parameters
+        ----------
+        table : Table
+            Rows of a file.
+
+        Returns
+        -------
+        PreparedRows
+            Which `predict` and all its likes take in place of a table.
+        """
+        check_is_fitted(self)
+        return PreparedRows.of(self._rows(table), self.model_.scaling)
+
+    def _to_predict(self, X: Any) -> Rows:
+        return X if isinstance(X, PreparedRows) else self._rows(X)
 
     def _rows(self, X: Any) -> RowSource:
-        """Return rows to predict as the model knows them."""
+        """Return rows as the model knows them."""
         features = self._check_features(X, reset=False)
         return _encoded(features, self.columns_)
 

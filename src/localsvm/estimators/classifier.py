@@ -354,7 +354,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         (300, 2)
         """
         check_is_fitted(self)
-        return predict_probabilities(self.model_, self._rows(X), self._n_threads())
+        return predict_probabilities(self.model_, self._to_predict(X), self._n_threads())
 
     def predict_log_proba(self, X: RowsLike) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.calibration import Calibration
-from localsvm.data.rows import ScaledRows
+from localsvm.data.rows import PreparedRows, ScaledRows
 from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
@@ -26,6 +26,9 @@ BLOCK_ROWS = 4096
 _GROUPED_ROWS = 1 << 20  # rows that are grouped by cell at a time: their numbers are what prediction holds in memory
 _FEW_ROWS = 64  # not worth a thread
 
+Rows = RowSource | PreparedRows
+"""As users give them, or scaled already."""
+Scaled = ScaledRows | PreparedRows
 
 Judge = Callable[[NDArray[np.float64], int], NDArray[np.float64]]
 """What to make of what is said in a cell."""
@@ -45,12 +48,12 @@ class Quantity:
     """Rows at a time."""
 
 
-def predict_scores(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
+def predict_scores(model: LocalModel, X: Rows, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the scores (n_rows, n_scores) of every row of X."""
     return predict_rows(model, X, _of_scores(model, lambda scores, _: scores, model.reduction.n_scores), n_threads)
 
 
-def predict_probabilities(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
+def predict_probabilities(model: LocalModel, X: Rows, n_threads: int = 1) -> NDArray[np.float64]:
     """Return the probabilities (n_rows, n_classes) of the classes at every row of X."""
     calibration = _calibration(model)
     quantity = _of_scores(model, partial(_probabilities, calibration), calibration.present.shape[1])
@@ -62,9 +65,7 @@ def _of_scores(model: LocalModel, judge: Judge, n_columns: int) -> Quantity:
     return Quantity(partial(cell_scores, model), (model.reduction.n_scores,), judge, (n_columns,), rows)
 
 
-def predict_classes(
-    model: LocalModel, X: RowSource, n_threads: int = 1
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def predict_classes(model: LocalModel, X: Rows, n_threads: int = 1) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the scores and the probabilities of every row of X, for the cost of one of them."""
     calibration, n_scores = _calibration(model), model.reduction.n_scores
 
@@ -89,18 +90,16 @@ def _probabilities(calibration: Calibration, scores: NDArray[np.float64], cell: 
     return np.column_stack([1.0 - positive, positive])
 
 
-def assign_rows(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.intp]:
+def assign_rows(model: LocalModel, X: Rows, n_threads: int = 1) -> NDArray[np.intp]:
     """Return the cell of every row of X."""
-    rows = ScaledRows(X, model.scaling)
+    rows = _scaled(model, X)
     cells = np.empty(len(rows), dtype=np.intp)
     with ThreadPoolExecutor(max_workers=n_threads) as pool:
         _fill_cells(model, rows, slice(0, len(rows)), cells, pool.map)
     return cells
 
 
-def _fill_cells(
-    model: LocalModel, rows: ScaledRows, group: slice, cells: NDArray[np.intp], thread_map: ThreadMap
-) -> None:
+def _fill_cells(model: LocalModel, rows: Scaled, group: slice, cells: NDArray[np.intp], thread_map: ThreadMap) -> None:
     def assign(block: slice) -> None:
         found = model.partition.assign(rows.take(block))
         checked = check_assignment(found, block.stop - block.start, len(model.cells))
@@ -116,9 +115,13 @@ def _of_present(scores: NDArray[np.float64], present: NDArray[np.bool_]) -> NDAr
     return np.where(kept, scores, np.nan)
 
 
-def predict_rows(model: LocalModel, X: RowSource, quantity: Quantity, n_threads: int) -> NDArray[np.float64]:
+def _scaled(model: LocalModel, X: Rows) -> Scaled:
+    return X if isinstance(X, PreparedRows) else ScaledRows(X, model.scaling)
+
+
+def predict_rows(model: LocalModel, X: Rows, quantity: Quantity, n_threads: int) -> NDArray[np.float64]:
     """Return the quantity at every row of X."""
-    rows = ScaledRows(X, model.scaling)
+    rows = _scaled(model, X)
     out = np.empty((len(rows), *quantity.shape))
     if n_threads == 1 or len(rows) <= _FEW_ROWS:
         _fill(model, rows, quantity, out, map)
@@ -129,7 +132,11 @@ def predict_rows(model: LocalModel, X: RowSource, quantity: Quantity, n_threads:
 
 
 def _fill(
-    model: LocalModel, rows: ScaledRows, quantity: Quantity, out: NDArray[np.float64], thread_map: ThreadMap
+    model: LocalModel,
+    rows: Scaled,
+    quantity: Quantity,
+    out: NDArray[np.float64],
+    thread_map: ThreadMap,
 ) -> None:
     if isinstance(model.partition, AveragingPartition):
         _fill_averages(model.partition, rows, quantity, out, thread_map)
@@ -140,7 +147,7 @@ def _fill(
 
 def _fill_from_own_cells(
     model: LocalModel,
-    rows: ScaledRows,
+    rows: Scaled,
     group: slice,
     quantity: Quantity,
     out: NDArray[np.float64],
@@ -165,7 +172,7 @@ def _fill_from_own_cells(
 
 def _fill_averages(
     partition: AveragingPartition,
-    rows: ScaledRows,
+    rows: Scaled,
     quantity: Quantity,
     out: NDArray[np.float64],
     thread_map: ThreadMap,

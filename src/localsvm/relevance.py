@@ -40,6 +40,7 @@ _MOST_ROWS = 50_000  # in which places are found
 _PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no less and no more
 _PLACES = (4, 20)  # one for so many rows, but no less and no more
 _ROWS_PER_PLACE = 4000
+_SCOUTED = 10  # of the places at most: there rounds are compared, and the best of them at all
 _PARTS = 10  # in which a single place is judged
 _ROUNDS = 6
 _PATIENCE = 2  # rounds without progress before it ends
@@ -164,7 +165,10 @@ def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
         current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
         waited = 0 if current.risk < best.risk else waited + 1
         best = current if waited == 0 else best
-    return start.or_better(best)
+    if best is start:
+        return start
+    kept = pilot.seen_everywhere(start).or_better(pilot.seen_everywhere(best))
+    return best if kept.metric is best.metric else start
 
 
 def _reweighted(trial: _Trial) -> NDArray[np.float64]:
@@ -199,16 +203,25 @@ class _Pilot:
         return int(np.clip(self._plan.n_rows // _ROWS_PER_PLACE, *_PLACES))
 
     def judge(self, metric: Metric) -> _Trial:
-        """Train at all places."""
+        """Train at the places that are scouted."""
+        return self._judge(metric, range(min(_SCOUTED, self._count)))
+
+    def seen_everywhere(self, trial: _Trial) -> _Trial:
+        """Return the trial with its risks at all places."""
+        rest = range(min(_SCOUTED, self._count), self._count)
+        more = self._judge(trial.metric, rest).risks if rest else np.empty(0)
+        return replace(trial, risks=np.concatenate([trial.risks, more]))
+
+    def _judge(self, metric: Metric, places: range) -> _Trial:
         X = self._X * metric.weights.astype(np.float32)
-        members = self._places(X)
+        members = self._members(X, places)
         judged = list(self._map(lambda rows: self._judge_place(X, rows, metric.kernel), members))
         risks = np.concatenate([risks for risks, _ in judged])
         slopes = np.mean([slopes for _, slopes in judged], axis=0)
         return _Trial(metric, risks, slopes)
 
-    def _places(self, X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
-        """Return the rows of every place: the cell of one of the first rows, or where cells are random, a random part.
+    def _members(self, X: NDArray[np.float32], places: range) -> list[NDArray[np.intp]]:
+        """Return the rows of places: the cell of one of the first rows, or where cells are random, a random part.
 
         A row is as likely as any other to have its cell chosen, so the mean risk of the cells is that of all rows.
         """
@@ -216,8 +229,8 @@ class _Pilot:
         if self._size == len(X):
             return [everything]
         if not self._plan.is_local:
-            return [np.sort((everything[: self._size] + self._size * k) % len(X)) for k in range(self._count)]
-        return random_cells(X, self._count, self._size, self._map)
+            return [np.sort((everything[: self._size] + self._size * place) % len(X)) for place in places]
+        return random_cells(X, places, self._size, self._map)
 
     def _judge_place(
         self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,8 +35,10 @@ def nearest_rows(X: NDArray[np.float32], centre: NDArray[np.float32], count: int
     return inside, float(np.sqrt(squared[inside].max())) if len(inside) else 0.0
 
 
-def random_cells(X: NDArray[np.float32], count: int, size: int, thread_map: ThreadMap = map) -> list[NDArray[np.intp]]:
-    """Return the rows of the cells that the first `count` rows are in, at most `size` each, in ascending order.
+def random_cells(
+    X: NDArray[np.float32], rows: Iterable[int], size: int, thread_map: ThreadMap = map
+) -> list[NDArray[np.intp]]:
+    """Return the members of the cell of each of these rows, at most `size`, in ascending order.
 
     Centres are the first rows of all, and of cells that are too large again the first of theirs. Rows in the order of
     their hashes are in random order.
@@ -44,7 +48,7 @@ def random_cells(X: NDArray[np.float32], count: int, size: int, thread_map: Thre
     >>> import numpy as np
     >>> from localsvm.partition.near import random_cells
     >>> X = np.array([[0.0], [5.0], [1.0], [6.0]], dtype=np.float32)
-    >>> [cell.tolist() for cell in random_cells(X, 2, 3)]
+    >>> [cell.tolist() for cell in random_cells(X, [0, 1], 3)]
     [[0], [1, 3]]
     """
     everything = np.arange(len(X))
@@ -53,7 +57,7 @@ def random_cells(X: NDArray[np.float32], count: int, size: int, thread_map: Thre
     def cell(row: int) -> NDArray[np.intp]:
         return _cell_within(X, row, np.flatnonzero(nearest == nearest[row]), size)
 
-    return list(thread_map(cell, range(count)))
+    return list(thread_map(cell, rows))
 
 
 def _cell_within(X: NDArray[np.float32], row: int, members: NDArray[np.intp], size: int) -> NDArray[np.intp]:

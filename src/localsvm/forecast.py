@@ -17,9 +17,9 @@ from localsvm.cell.trained import TrainedCell
 from localsvm.data.source import RowSource
 from localsvm.memory import resident_memory
 from localsvm.preparation import FitSettings, Prepared, prepare, present_rows
-from localsvm.training import OnProgress, train_cells
+from localsvm.training import MemoryPlan, OnProgress, train_cells
 
-_PILOT_CELLS = 24
+_PILOT_CELLS = 40
 # The seconds of a cell grow with the square of its rows, less where solves are easy.
 _GROWTH = 1.7
 _LEFT_OUT_BYTES = 64  # per row: what calibration makes of out-of-fold scores
@@ -61,7 +61,7 @@ def forecast_fit(
     sizes = all_sizes[chosen]
     tasks = [prepared.tasks[number] for number in to_train[chosen].tolist()]
     cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
-    seconds = time.perf_counter() - ready
+    seconds = _training_seconds(cells, time.perf_counter() - ready, prepared.plan)
     model_bytes = int(_model_bytes(cells) * work_ratio(all_sizes, sizes, growth=1.0))
     return Forecast(
         n_rows=prepared.n_rows,
@@ -87,6 +87,13 @@ def work_ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float 
     """Return how much more work cells of all sizes are than those that were chosen."""
     total, part = ((numbers.astype(np.float64) ** growth).sum() for numbers in (sizes, chosen))
     return float(total / part) if part else 0.0
+
+
+def _training_seconds(cells: Sequence[TrainedCell], passed: float, plan: MemoryPlan) -> float:
+    """Return what cells take as a part of many: at the end of a few, threads wait for the last of them."""
+    if plan.folds_side_by_side:
+        return passed
+    return min(passed, sum(sum(cell.seconds.values()) for cell in cells) / plan.cells_at_once)
 
 
 def _model_bytes(cells: Sequence[TrainedCell]) -> int:

@@ -23,8 +23,11 @@ def available_memory() -> int | None:
 
 def resident_memory() -> int | None:
     """Return the bytes that this process holds in memory, or None where nobody knows."""
-    fields = _fields("/proc/self/status")
-    return fields["VmRSS"] * 1024 if "VmRSS" in fields else None
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def give_back_large_blocks() -> None:

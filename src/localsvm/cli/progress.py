@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from types import TracebackType
 from typing import Self
 
@@ -11,6 +12,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from localsvm.cli.output import amount, duration
 from localsvm.memory import resident_memory
 from localsvm.training import Progress as Step
+
+_SECONDS_BETWEEN = 0.1
 
 
 class Work:
@@ -29,6 +32,7 @@ class Work:
             disable=quiet or not console.is_terminal,
         )
         self._lines: dict[str, TaskID] = {}
+        self._changed = 0.0
         self.last: Step | None = None
         """How far training is."""
 
@@ -54,8 +58,17 @@ class Work:
     def train(self, step: Step) -> None:
         """Show how far training is."""
         self.last = step
+        if self._bars.disable or (step.cells_done < step.n_cells and not self._is_time()):
+            return
         note = f"{step.rate:,.0f} rows/s  {_memory()}  {duration(step.seconds_left)} left"
         self._show("training cells", step.cells_done, step.n_cells, note)
+
+    def _is_time(self) -> bool:
+        """Return whether a line may change again: cells can be done faster than anybody looks."""
+        now = time.monotonic()
+        due = now - self._changed >= _SECONDS_BETWEEN
+        self._changed = now if due else self._changed
+        return due
 
     def _show(self, line: str, done: int | None, total: int | None, note: str) -> None:
         """Change a line; a new one says that those before are done."""

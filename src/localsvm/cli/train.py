@@ -85,15 +85,22 @@ def run_train(options: TrainOptions, out: Output) -> None:
     with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         try:
-            estimator, task = _train(options, work)
+            done = _train(options, work)
         except KeyboardInterrupt:
             raise typer.Exit(_stopped(options, work)) from None
     for warning in dict.fromkeys(str(found.message) for found in caught):
         out.note(f"Note: {warning}")
-    out.result(_summary(estimator, task, options, time.perf_counter() - begin))
+    out.result(_summary(done, options, time.perf_counter() - begin))
 
 
-def _train(options: TrainOptions, work: Work) -> tuple[LocalEstimator, str]:
+@dataclass(frozen=True)
+class _Trained:
+    estimator: LocalEstimator
+    task: str
+    n_rows: int
+
+
+def _train(options: TrainOptions, work: Work) -> _Trained:
     loaded = _load(options, work)
     task = _task(options, loaded)
     estimator = _estimator(task, options)
@@ -103,7 +110,7 @@ def _train(options: TrainOptions, work: Work) -> tuple[LocalEstimator, str]:
     estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
-    return estimator, task
+    return _Trained(estimator, task, len(loaded.table.X))
 
 
 def run_forecast(options: TrainOptions, out: Output) -> None:
@@ -216,14 +223,15 @@ def _stopped(options: TrainOptions, work: Work) -> int:
     return STOPPED
 
 
-def _summary(estimator: LocalEstimator, task: str, options: TrainOptions, seconds: float) -> dict[str, Any]:
+def _summary(done: _Trained, options: TrainOptions, seconds: float) -> dict[str, Any]:
+    estimator = done.estimator
     sizes = np.array([cell["size"] for cell in estimator.cells_])
     risks = np.array([cell["cv_risk"] for cell in estimator.cells_])
     known = np.isfinite(risks)
     return {
         "model": options.output,
-        "task": task,
-        "rows": int(sizes.sum()),
+        "task": done.task,
+        "rows": done.n_rows,
         "features": estimator.n_features_in_,
         **(
             {"classes": [str(label) for label in estimator.classes_.tolist()]}

@@ -1,8 +1,8 @@
 """Fits on Spark or on one machine and predicts, in a process of its own: a JSON task comes in, a line of JSON goes out.
 
 Rows come from parquet files with a column of arrays, `features`, and one of numbers, `label`. A fit on Spark includes
-reading, the shuffle and the start of Python on the workers, but not that of the session; one machine's does not include
-reading.
+reading, the shuffle and the start of Python on the workers, but not that of the session and its executors, nor the
+types of the columns; a fit on one machine does not include reading.
 """
 
 from __future__ import annotations
@@ -43,8 +43,10 @@ def on_one_machine(task: dict[str, Any]) -> Figures:
 def on_spark(task: dict[str, Any]) -> Figures:
     begin = time.perf_counter()
     spark = _session(task["settings"])
+    _wait_for_executors(spark, task["cores"])
+    train = spark.read.parquet(task["train"])
     started = time.perf_counter()
-    model = LocalSVMClassifier(**task["parameters"]).fit(spark.read.parquet(task["train"]))
+    model = LocalSVMClassifier(**task["parameters"]).fit(train)
     fitted = time.perf_counter()
     shuffled = _shuffle_bytes(spark)
     confusion = _confusion(model.transform(spark.read.parquet(task["test"])))
@@ -91,11 +93,20 @@ def _confusion(predicted: DataFrame) -> dict[tuple[float, float], int]:
 
 
 def _shuffle_bytes(spark: SparkSession) -> int:
-    """Return what all stages so far have written for others to read, as the application's own page knows it."""
+    """Return what all stages so far have written for others to read."""
+    return sum(stage["shuffleWriteBytes"] for stage in _told(spark, "stages"))
+
+
+def _wait_for_executors(spark: SparkSession, count: int) -> None:
+    while sum(executor["id"] != "driver" for executor in _told(spark, "executors")) < count:
+        time.sleep(0.1)
+
+
+def _told(spark: SparkSession, what: str) -> Any:
+    """Return what the application's own page knows."""
     context = spark.sparkContext
-    address = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/stages"
-    with urllib.request.urlopen(address) as answer:
-        return sum(stage["shuffleWriteBytes"] for stage in json.load(answer))
+    with urllib.request.urlopen(f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}/{what}") as answer:
+        return json.load(answer)
 
 
 def main() -> None:

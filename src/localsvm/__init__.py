@@ -10,6 +10,7 @@
 
 import os as _os
 import warnings as _warnings
+from typing import TYPE_CHECKING
 
 from localsvm._native import available_simd_levels as _available_simd_levels
 from localsvm._native import simd_level
@@ -24,9 +25,12 @@ from localsvm.errors import (
     MissingPackage,
     PrecisionWarning,
 )
-from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
-from localsvm.verdict import advise
+from localsvm.lazy import load_when_asked as _load_when_asked
 from localsvm.version import __version__
+
+if TYPE_CHECKING:
+    from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
+    from localsvm.verdict import advise
 
 _forced = _os.environ.get("LOCALSVM_SIMD")
 if _forced and _forced not in _available_simd_levels():
@@ -56,3 +60,16 @@ __all__ = [
     "load",
     "simd_level",
 ]
+
+# scikit-learn takes a second to load, and the workers of a cluster do without it.
+__getattr__, __dir__ = _load_when_asked(
+    __name__,
+    {
+        "LocalExpectileRegressor": "localsvm.estimators",
+        "LocalQuantileRegressor": "localsvm.estimators",
+        "LocalSVC": "localsvm.estimators",
+        "LocalSVR": "localsvm.estimators",
+        "advise": "localsvm.verdict",
+        "load": "localsvm.estimators",
+    },
+)

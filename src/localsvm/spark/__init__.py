@@ -5,20 +5,22 @@ sample that the content of the rows determines. So the model is the one that a s
 bit. It works in classic and in Connect mode.
 """
 
+from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING
+
 from localsvm.errors import MissingPackage
+from localsvm.lazy import load_when_asked as _load_when_asked
 
-try:
-    import pandas  # noqa: F401
-    import pyarrow  # noqa: F401
-    import pyspark.ml  # noqa: F401
-except ImportError as error:
-    raise MissingPackage(
-        f"localsvm.spark needs the package {error.name!r}: pip install 'localsvm[spark]'", name=error.name
-    ) from error
+for _package in ("pandas", "pyarrow", "pyspark"):
+    if _find_spec(_package) is None:
+        raise MissingPackage(
+            f"localsvm.spark needs the package {_package!r}: pip install 'localsvm[spark]'", name=_package
+        )
 
-from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
-from localsvm.spark.evaluator import TprTnrEvaluator
-from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
+if TYPE_CHECKING:
+    from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
+    from localsvm.spark.evaluator import TprTnrEvaluator
+    from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
 
 __all__ = [
     "LocalSVMClassificationModel",
@@ -27,3 +29,15 @@ __all__ = [
     "LocalSVMRegressor",
     "TprTnrEvaluator",
 ]
+
+# Tasks on the workers need other modules of this package, not these.
+__getattr__, __dir__ = _load_when_asked(
+    __name__,
+    {
+        "LocalSVMClassificationModel": "localsvm.spark.classifier",
+        "LocalSVMClassifier": "localsvm.spark.classifier",
+        "LocalSVMRegressionModel": "localsvm.spark.regressor",
+        "LocalSVMRegressor": "localsvm.spark.regressor",
+        "TprTnrEvaluator": "localsvm.spark.evaluator",
+    },
+)

@@ -63,9 +63,10 @@ def draw_sample(rows: Rows, count: int) -> Block:
     return _draw(rows, CoarseCells(), np.array([rows.n_rows]), {0: count}, None)[0]
 
 
-def cut_coarsely(rows: Rows, scaling: Scaling, limit: SplitLimit, coarse_size: int) -> Sized:
+def cut_coarsely(rows: Rows, drawn: Block, scaling: Scaling, limit: SplitLimit, coarse_size: int) -> Sized:
     """Split what has more than `coarse_size` rows, as the upper levels of a tree on one machine do it.
 
+    `drawn` has rows of the smallest hashes, which are not drawn again if they are enough.
     Equal rows stay together, and so do rows of which a sample is one point: a task splits these from all of them.
     """
     found = Sized(CoarseCells(), np.array([rows.n_rows]), np.array([np.inf]))
@@ -78,7 +79,9 @@ def cut_coarsely(rows: Rows, scaling: Scaling, limit: SplitLimit, coarse_size: i
         ]
         if not large:
             return found
-        samples = _draw(rows, found.coarse, found.sizes, dict.fromkeys(large, LARGEST_TRAVERSAL), scaling)
+        samples = None if found.coarse.nodes else _of_all_rows(drawn, scaling, LARGEST_TRAVERSAL)
+        if samples is None:
+            samples = _draw(rows, found.coarse, found.sizes, dict.fromkeys(large, LARGEST_TRAVERSAL), scaling)
         coarse = found.coarse
         for cell in large:
             centers = _centres(samples[cell], int(found.sizes[cell]), max(CHILD_SHARE * coarse_size, 0.9 * limit.size))
@@ -89,6 +92,16 @@ def cut_coarsely(rows: Rows, scaling: Scaling, limit: SplitLimit, coarse_size: i
         if len(coarse) == len(found.coarse):
             return found
         found = _size(rows, coarse, scaling)
+
+
+def _of_all_rows(drawn: Block, scaling: Scaling, count: int) -> dict[int, Block] | None:
+    """Return what `_draw` would of the one cell that all rows are in, if so many were drawn before."""
+    distinct = np.unique(drawn.hashes)
+    if len(distinct) < count:
+        return None
+    block = drawn[drawn.hashes <= distinct[count - 1]]
+    scaled = TrainingRows(scaling.apply(block.rows.X), block.rows.y, block.rows.weight)
+    return {0: Block(scaled, block.hashes, block.copies)}
 
 
 def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,8 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.errors import InvalidFile
-from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.stored import estimator_of
 from localsvm.left_out import Judgement
 from localsvm.model.cell_record import cell_values, read_cell
 from localsvm.model.parts import coarse_values, read_coarse
@@ -29,10 +27,19 @@ from localsvm.records import Fields, unpack
 from localsvm.reduction import Reduction
 from localsvm.spark.training import COLUMNS, arrow_schema, frame_schema, record_of
 
+if TYPE_CHECKING:
+    from localsvm.estimators.base import LocalEstimator
+
 FINISHED = {"cell": "int", **{name: kind for name, kind in COLUMNS.items() if name != "left_out"}}
 """A cell of a model as a row of a frame: `cell` is its number among all."""
 
 _DAMAGED = "Save the model again, or copy all of it."
+
+
+def _estimator_of(stored: StoredModel) -> LocalEstimator:
+    from localsvm.estimators.stored import estimator_of  # with scikit-learn, which tasks on the workers do without
+
+    return estimator_of(stored, "the model")
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,7 @@ class DistributedModel:
     @cached_property
     def estimator(self) -> LocalEstimator:
         """The estimator of one machine, fitted, but without cells."""
-        return estimator_of(self.headline, "the model")
+        return _estimator_of(self.headline)
 
     @cached_property
     def local(self) -> LocalEstimator:
@@ -64,7 +71,7 @@ class DistributedModel:
         if [row["cell"] for row in rows] != list(range(len(self.headline.table))):
             raise InvalidFile(f"the model has {len(rows)} of its {len(self.headline.table)} cells. {_DAMAGED}")
         cells = tuple(read_row(row, reduction, n_features) for row in rows)
-        return estimator_of(replace(self.headline, model=replace(self.headline.model, cells=cells)), "the model")
+        return _estimator_of(replace(self.headline, model=replace(self.headline.model, cells=cells)))
 
     def save(self, path: str, mode: str, session: SparkSession) -> None:
         """Write the cells and the headline, each as parquet."""

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from localsvm.errors import InvalidData
-from localsvm.spark.columns import number_column
+from localsvm.spark.frames import number_column
 from localsvm.spark.persistence import Storable
 
 

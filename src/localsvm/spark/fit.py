@@ -29,9 +29,11 @@ from localsvm.preparation import FitSettings, fit_sample_scaling, learn_sample_m
 from localsvm.reduction import Binary
 from localsvm.relevance import Metric
 from localsvm.spark.assembly import Assembled, assemble, gather
+from localsvm.spark.blocks import Block
 from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
-from localsvm.spark.columns import FeatureColumns, Layout, training_frame
+from localsvm.spark.columns import FeatureColumns, Layout
 from localsvm.spark.distributed import DistributedModel
+from localsvm.spark.frames import training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
 from localsvm.spark.training import Training, trained_cells
 from localsvm.training import MemoryLimit
@@ -65,10 +67,11 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     begin = time.perf_counter()
     problem = _survey(dataset, estimator, plan)
     rows, settings = problem.rows, problem.settings
-    scaling, metric = _fit_space(problem)
+    drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
+    scaling, metric = _fit_space(problem, drawn)
     settings = replace(settings, cell=replace(settings.cell, kernel=metric.kernel))
     scaled = time.perf_counter()
-    sized = cut_coarsely(rows, scaling, SplitLimit(settings.partition.cell_size), plan.coarse_size)
+    sized = cut_coarsely(rows, drawn, scaling, SplitLimit(settings.partition.cell_size), plan.coarse_size)
     cut = time.perf_counter()
     training = Training(settings, scaling, sized, rows.layout)
     trained = gather(trained_cells(rows, training), training, rows.n_rows, plan.checkpoint)
@@ -135,10 +138,9 @@ def _class_settings(estimator: LocalSVC, settings: FitSettings, survey: Survey) 
     return settings
 
 
-def _fit_space(problem: _Problem) -> tuple[Scaling, Metric]:
+def _fit_space(problem: _Problem, drawn: Block) -> tuple[Scaling, Metric]:
     """Fit the scaling, with the relevance in it, and the kernel from the rows that one machine would draw."""
     rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
-    drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
     copies = np.repeat(np.arange(len(drawn)), drawn.copies)
     sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
     with ThreadPoolExecutor(settings.n_threads) as pool:

@@ -19,7 +19,7 @@ from pyspark.sql.types import ArrayType, NumericType
 
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
 from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
-from localsvm.spark.columns import number_column, quoted
+from localsvm.spark.frames import number_column, quoted
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
 

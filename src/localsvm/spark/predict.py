@@ -30,7 +30,6 @@ from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, St
 from localsvm.calibration import Calibration
 from localsvm.data.scaling import Scaling, no_scaling
 from localsvm.errors import InvalidData
-from localsvm.estimators.classifier import LocalSVC
 from localsvm.model.local_model import LocalModel
 from localsvm.model.parts import read_partition
 from localsvm.model.predict import predict_classes, predict_scores
@@ -39,8 +38,9 @@ from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
 from localsvm.records import Fields, unpack
-from localsvm.spark.columns import FeatureColumns, feature_column, matrix_of, quoted
+from localsvm.spark.columns import FeatureColumns, matrix_of
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
+from localsvm.spark.frames import feature_column, quoted
 from localsvm.spark.training import frame_schema
 
 BROADCAST_BYTES = 32 << 20
@@ -136,8 +136,8 @@ def transform(
     model: DistributedModel, frame: DataFrame, features: FeatureColumns, names: Outputs, by: str
 ) -> DataFrame:
     """Return the frame with predictions: `by` is "broadcast", "shuffle", or "auto", which looks at the model's size."""
-    estimator = model.estimator
-    classes = tuple(estimator.classes_.tolist()) if isinstance(estimator, LocalSVC) else None
+    labels = getattr(model.estimator, "classes_", None)
+    classes = None if labels is None else tuple(labels.tolist())
     reader = Reader(features, model.headline.model.n_features, classes)
     x = feature_column(frame, features)
     if by == "shuffle" or (by == "auto" and model.n_bytes > BROADCAST_BYTES):

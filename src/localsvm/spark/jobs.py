@@ -60,7 +60,8 @@ class Destination:
 
 def _exists(spark: SparkSession, path: str) -> bool:
     try:
-        return bool(spark.read.text(path).columns)
+        # Twice: of a single path that is not there Spark logs a page of Java first, and refuses it then.
+        return bool(spark.read.text([path, path]).columns)
     except AnalysisException:
         return False
 

@@ -255,7 +255,7 @@ def test_several_processes_can_load_one_file(simple, tmp_path):
 
 
 LOADED = """
-import sys, localsvm
+import sys, localsvm.estimators
 sys.modules["pickle"] = None  # whoever imports it fails
 localsvm.load(sys.argv[1]).predict([[0.5, 0.5]])
 """

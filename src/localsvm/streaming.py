@@ -153,8 +153,9 @@ def _with_rows(
         n_rows = sum(batch.num_rows for batch in batches)
         room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
         used.append(room)
-        table = features.table(batches, room[:n_rows])
-        yield pa.concat_batches([batch.select(keep) for batch in batches]), estimator.prepared(table)
+        checked = estimator._rows(features.table(batches, room[:n_rows]))
+        kept = pa.concat_batches([batch.select(keep) for batch in batches])
+        yield kept, PreparedRows.of(checked, estimator.model_.scaling)
 
 
 def _predicted(

@@ -442,22 +442,6 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return predict_scores(self.model_, self._to_predict(X), self._n_threads())
 
-    def prepared(self, table: Table) -> PreparedRows:
-        """Return rows that predictions need not check, encode and scale again; those of the table may be overwritten.
-
-        Parameters
-        ----------
-        table : Table
-            Rows of a file.
-
-        Returns
-        -------
-        PreparedRows
-            Which `predict` and all its likes take in place of a table.
-        """
-        check_is_fitted(self)
-        return PreparedRows.of(self._rows(table), self.model_.scaling)
-
     def _to_predict(self, X: Any) -> Rows:
         return X if isinstance(X, PreparedRows) else self._rows(X)
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from localsvm.data.scaling import Scaling
 from localsvm.partition.base import Members
 from localsvm.spark.columns import TrainingRows
 
@@ -34,6 +35,16 @@ class Block:
     def __getitem__(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Block:
         """Return some rows."""
         return Block(self.rows[rows], self.hashes[rows], self.copies[rows])
+
+    def smallest(self, count: int) -> Block:
+        """Return the rows of so many smallest distinct hashes, with all their copies; all rows if there are fewer."""
+        distinct = np.unique(self.hashes)
+        return self if len(distinct) <= count else self[self.hashes <= distinct[count - 1]]
+
+    def scaled(self, scaling: Scaling) -> Block:
+        """Return the block with scaled features."""
+        rows = TrainingRows(scaling.apply(self.rows.X), self.rows.y, self.rows.weight)
+        return Block(rows, self.hashes, self.copies)
 
     def merged(self) -> Block:
         """Return the block with copies of a row counted instead of repeated."""

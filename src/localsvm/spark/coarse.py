@@ -20,7 +20,7 @@ from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
 from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
-from localsvm.spark.columns import Layout, TrainingRows
+from localsvm.spark.columns import Layout
 
 _LARGEST_HASH = 2**64 - 1
 _WIDER = 4  # times as many hashes are taken when copies were so many that the distinct rows are too few
@@ -96,12 +96,9 @@ def cut_coarsely(rows: Rows, drawn: Block, scaling: Scaling, limit: SplitLimit, 
 
 def _of_all_rows(drawn: Block, scaling: Scaling, count: int) -> dict[int, Block] | None:
     """Return what `_draw` would of the one cell that all rows are in, if so many were drawn before."""
-    distinct = np.unique(drawn.hashes)
-    if len(distinct) < count:
+    if len(np.unique(drawn.hashes)) < count:
         return None
-    block = drawn[drawn.hashes <= distinct[count - 1]]
-    scaled = TrainingRows(scaling.apply(block.rows.X), block.rows.y, block.rows.weight)
-    return {0: Block(scaled, block.hashes, block.copies)}
+    return {0: drawn.smallest(count).scaled(scaling)}
 
 
 def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
@@ -126,10 +123,9 @@ def _draw(
         dtype = np.float64 if scaling is None else np.float32
         found = read_blocks(table.to_batches(), rows.layout.n_features, dtype)
         for cell, share in list(shares.items()):
-            distinct = np.unique(found[cell].hashes) if cell in found else np.zeros(0, dtype=np.uint64)
-            if len(distinct) >= counts[cell] or share >= 1:
-                last = distinct[min(counts[cell], len(distinct)) - 1]
-                drawn[cell] = found[cell][found[cell].hashes <= last]
+            n_distinct = len(np.unique(found[cell].hashes)) if cell in found else 0
+            if n_distinct >= counts[cell] or share >= 1:
+                drawn[cell] = found[cell].smallest(counts[cell])
                 del shares[cell]
             else:
                 shares[cell] *= _WIDER
@@ -143,9 +139,8 @@ def _drawn_blocks(drawing: Drawing, batches: Iterable[pa.RecordBatch]) -> Iterat
         block = Block(rows[low], hashes[low], np.ones(int(low.sum()), dtype=np.int64)).merged()
         cells = np.zeros(len(block), dtype=np.int32)
         if drawing.scaling is not None:
-            X = drawing.scaling.apply(block.rows.X)
-            block = Block(TrainingRows(X, block.rows.y, block.rows.weight), block.hashes, block.copies)
-            cells = drawing.coarse.assign(X)
+            block = block.scaled(drawing.scaling)
+            cells = drawing.coarse.assign(block.rows.X)
         wanted = block.hashes <= drawing.thresholds[cells]
         yield from write_blocks(block[wanted], cells[wanted], len(drawing.coarse))
 

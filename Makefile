@@ -22,7 +22,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 
-.PHONY: demo test browser java lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
+.PHONY: demo test browser java valgrind lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
@@ -31,7 +31,7 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed browser java
 	$(PY) -m pytest $(ARGS)
 
-browser java:
+browser java valgrind:
 	@.ci/$@
 
 lint: $(VENV)/.installed
@@ -58,8 +58,7 @@ docs: $(VENV)/.docs-tools
 linkcheck: $(VENV)/.docs-tools
 	$(SPHINX) --builder linkcheck docs build/docs/links
 
-speed: $(VENV)/.installed
-	@.ci/valgrind
+speed: $(VENV)/.installed valgrind
 	$(PY) -m benchmarks.speed $(ARGS)
 
 paper-small: $(VENV)/.installed

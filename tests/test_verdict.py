@@ -58,6 +58,14 @@ def test_the_chosen_way_is_within_chance_of_the_best_one():
     assert all(way.fit_seconds > 0 and way.predict_seconds > 0 for way in verdict.ways)
 
 
+def test_cells_are_tried_with_the_kernel_that_the_pilot_takes():
+    X, y = checkerboard(1500, fields=4)
+    automatic = LocalSVR(relevance=None, scaling="minmax", grid=4, random_state=0)
+    rough = LocalSVR(**automatic.get_params() | {"kernel": "laplace"})
+    automatic_loss, rough_loss = (advise(X, y, estimator=way).ways[0].loss for way in (automatic, rough))
+    assert automatic_loss == rough_loss
+
+
 def test_the_order_of_the_rows_changes_no_loss():
     X, y = toy_mixture(1500, 3, random_state=0)
     order = np.random.default_rng(1).permutation(len(y))

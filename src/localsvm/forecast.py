@@ -61,7 +61,7 @@ def forecast_fit(
     sizes = all_sizes[chosen]
     tasks = [prepared.tasks[number] for number in to_train[chosen].tolist()]
     cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
-    seconds = _training_seconds(cells, time.perf_counter() - ready, prepared.plan)
+    seconds = training_seconds(cells, time.perf_counter() - ready, prepared.plan)
     model_bytes = int(_model_bytes(cells) * work_ratio(all_sizes, sizes, growth=1.0))
     return Forecast(
         n_rows=prepared.n_rows,
@@ -89,7 +89,7 @@ def work_ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float 
     return float(total / part) if part else 0.0
 
 
-def _training_seconds(cells: Sequence[TrainedCell], passed: float, plan: MemoryPlan) -> float:
+def training_seconds(cells: Sequence[TrainedCell], passed: float, plan: MemoryPlan) -> float:
     """Return what cells take as a part of many: at the end of a few, threads wait for the last of them."""
     if plan.folds_side_by_side:
         return passed

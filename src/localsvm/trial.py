@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.rows import ScaledRows
 from localsvm.data.source import KeptRows, RowSource
-from localsvm.forecast import spread_by_size, work_ratio
+from localsvm.forecast import spread_by_size, training_seconds, work_ratio
 from localsvm.partition.base import AveragingPartition, Members
 from localsvm.preparation import FitSettings, Prepared, prepare
 from localsvm.reduction import Reduction
@@ -75,8 +75,9 @@ def run_trial(
     chosen = np.arange(len(prepared.sizes)) if together else _some_cells(prepared.sizes, most_rows)
     sizes = prepared.sizes[chosen]
     tasks = [prepared.tasks[number] for number in chosen.tolist()]
-    cells = train_cells(tasks, sizes, settings.cell, prepared.plan, on_progress)
+    cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
     trained = time.perf_counter()
+    seconds = training_seconds(cells, trained - ready, prepared.plan)
     predict = _predict_together if together else _predict_own
     found = predict(prepared, chosen, cells, held_out, settings.cell.reduction)
     predicted = time.perf_counter()
@@ -86,7 +87,7 @@ def run_trial(
         number=np.concatenate([numbers for numbers, _ in found]),
         loss=np.concatenate([loss for _, loss in found]),
         cell=np.repeat(np.arange(len(found)), [len(loss) for _, loss in found]),
-        fit_seconds=ready - begin + (trained - ready) * work_ratio(prepared.sizes, sizes),
+        fit_seconds=ready - begin + seconds * work_ratio(prepared.sizes, sizes),
         predict_seconds=(predicted - trained) / max(1, sum(len(loss) for _, loss in found)),
     )
 

@@ -24,7 +24,7 @@ from localsvm.data.files.loading import Loaded, Roles, Room, load
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.validation import check_memory
+from localsvm.estimators.parameters import check_memory
 from localsvm.forecast import Forecast
 from localsvm.memory import available_memory, give_back_large_blocks
 

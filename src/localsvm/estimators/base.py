@@ -10,36 +10,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.disk import RowFile
-from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.labels import Labels
 from localsvm.data.rows import PreparedRows
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
-from localsvm.data.sparse import SparseRows
-from localsvm.errors import InvalidData, InvalidParameter
-from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
-from localsvm.estimators.validation import (
+from localsvm.errors import InvalidParameter
+from localsvm.estimators.features import check_features
+from localsvm.estimators.parameters import (
     check_checkpoint,
     check_choice,
-    check_finite,
     check_integer,
     check_memory,
     check_positive,
     check_relevance,
     check_threads,
     check_verbosity,
-    explain_refusal,
     seed_of,
 )
+from localsvm.estimators.progress import ProgressBar
+from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit import FitResult, fit_model
 from localsvm.forecast import Forecast, forecast_fit
@@ -156,55 +152,6 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _n_threads(self) -> int:
         return check_threads(self.n_jobs, available_threads())
-
-    def _check_features(self, X: Any, *, reset: bool) -> Table:
-        """Return X as a table of the right shape, without infinity, and without NaN unless it is imputed."""
-        known = None if reset else self.columns_
-        if isinstance(X, Table):
-            table = self._take_table(X, reset=reset)
-        elif (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
-            table = self._read_frame(X, known)
-        else:
-            table = Table(self._read_numbers(X, reset=reset))
-        imputes = self.missing == "impute" if reset else known is not None and known.fills is not None
-        check_finite(table.X, getattr(self, "feature_names_in_", None), impute=imputes)
-        return table
-
-    def _take_table(self, table: Table, *, reset: bool) -> Table:
-        """Remember the columns of a table, or compare them with those of the training data."""
-        names = None if table.labels is None else np.array(table.labels, dtype=object)
-        if reset:
-            self.n_features_in_ = table.X.shape[1]
-            self.__dict__.pop("feature_names_in_", None)
-            if names is not None:
-                self.feature_names_in_ = names
-        elif table.X.shape[1] != self.n_features_in_:
-            raise InvalidData(
-                f"the table has {table.X.shape[1]} columns, but the training data had {self.n_features_in_}."
-            )
-        elif names is not None and not np.array_equal(names, getattr(self, "feature_names_in_", names)):
-            raise InvalidData("the columns of the table are not those of the training data, or in another order.")
-        return table
-
-    def _read_frame(self, X: Any, known: Columns | None) -> Table:
-        if not is_frame(X):
-            raise InvalidData("the training data was a data frame with categories: give a data frame with its columns.")
-        validate_data(self, X, reset=known is None, skip_check_array=True)
-        names = getattr(self, "feature_names_in_", None)
-        table = read_frame(X, range(X.shape[1]) if names is None else names, known)
-        check_array(table.X, ensure_all_finite=False)
-        return table
-
-    def _read_numbers(self, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
-        floats = (np.float64, np.float32)
-        try:
-            checked = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_all_finite=False)
-        except (TypeError, ValueError) as error:
-            explained = explain_refusal(error, X)
-            if explained is error:
-                raise
-            raise explained from None
-        return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
 
     @abstractmethod
     def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
@@ -447,7 +394,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _rows(self, X: Any) -> RowSource:
         """Return rows as the model knows them."""
-        features = self._check_features(X, reset=False)
+        features = check_features(self, X, reset=False)
         return _encoded(features, self.columns_)
 
 

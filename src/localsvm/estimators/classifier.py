@@ -18,18 +18,11 @@ from localsvm.data.labels import Labels
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsLike
 from localsvm.estimators.docs import with_common_docs
+from localsvm.estimators.features import check_features
+from localsvm.estimators.parameters import check_choice, check_class_weight, check_positive_weights, check_share
 from localsvm.estimators.state import decision_values, left_out_values, read_decision, read_left_out, storable
-from localsvm.estimators.validation import (
-    check_choice,
-    check_class_weight,
-    check_labels,
-    check_magnitude,
-    check_positive_weights,
-    check_share,
-    check_weights,
-    class_masses,
-    class_weights,
-)
+from localsvm.estimators.targets import check_labels
+from localsvm.estimators.weights import check_magnitude, check_weights, class_masses, class_weights
 from localsvm.fit import FitResult
 from localsvm.left_out import Decision, DecisionPlan, LeftOutScores, at_point, decide
 from localsvm.losses import Hinge, Loss, SquaredMargin
@@ -208,7 +201,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(Binary())
         self._check_decision()
-        features = self._check_features(X, reset=True)
+        features = check_features(self, X, reset=True)
         codes, names = (y.codes, np.array(y.names)) if isinstance(y, Labels) else (y, None)
         labels = check_labels(codes, len(features))
         weight = check_weights(sample_weight, len(labels))

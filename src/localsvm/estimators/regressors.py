@@ -14,14 +14,10 @@ from sklearn.base import RegressorMixin
 from localsvm.cell.grid import Grid
 from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsLike
 from localsvm.estimators.docs import with_common_docs
-from localsvm.estimators.validation import (
-    check_choice,
-    check_levels,
-    check_magnitude,
-    check_positive,
-    check_targets,
-    check_weights,
-)
+from localsvm.estimators.features import check_features
+from localsvm.estimators.parameters import check_choice, check_levels, check_positive
+from localsvm.estimators.targets import check_targets
+from localsvm.estimators.weights import check_magnitude, check_weights
 from localsvm.fit import FitResult
 from localsvm.losses import Expectile, Pinball, Squared
 from localsvm.model.store import StoredModel
@@ -97,7 +93,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
     def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
         settings = self._settings(self._reduction(1))
-        features = self._check_features(X, reset=True)
+        features = check_features(self, X, reset=True)
         targets = check_targets(y, len(features), self._several_targets)
         weight = check_weights(sample_weight, len(targets))
         check_magnitude(float(weight.max()), len(weight))

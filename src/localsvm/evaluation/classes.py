@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from localsvm.estimators.validation import read_labels
+from localsvm.estimators.targets import read_labels
 from localsvm.evaluation.intervals import Estimate, Means, combined, share
 from localsvm.evaluation.result import Confusion, Label, Measure, ReliabilityBin
 

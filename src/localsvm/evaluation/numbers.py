@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from localsvm.errors import InvalidData
-from localsvm.estimators.validation import check_targets
+from localsvm.estimators.targets import check_targets
 from localsvm.evaluation.intervals import Estimate, Means, share
 from localsvm.evaluation.result import Measure, Pairs, ReliabilityBin
 from localsvm.losses import Expectile, Pinball

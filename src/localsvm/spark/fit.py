@@ -20,8 +20,10 @@ from localsvm.data.source import KeptRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.parameters import check_relevance
 from localsvm.estimators.regressors import LocalRegressor
-from localsvm.estimators.validation import check_magnitude, check_relevance, check_unit
+from localsvm.estimators.targets import check_unit
+from localsvm.estimators.weights import check_magnitude
 from localsvm.fit import FitResult
 from localsvm.model.store import StoredModel
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit

@@ -21,7 +21,7 @@ from pyspark.ml.param.shared import (
 
 from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidParameter
-from localsvm.estimators.validation import check_choice, check_integer
+from localsvm.estimators.parameters import check_choice, check_integer
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL
 from localsvm.spark.columns import FeatureColumns
 from localsvm.spark.fit import FitPlan

@@ -7,8 +7,8 @@ from typing import Any
 from pyspark.ml.base import Estimator
 from pyspark.sql import DataFrame
 
+from localsvm.estimators.parameters import check_choice, check_share
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalRegressor, LocalSVR
-from localsvm.estimators.validation import check_choice, check_share
 from localsvm.spark.fit import fit_distributed
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.params import RegressorParams

@@ -1,0 +1,153 @@
+"""The features that users give, as a table: numbers or a data frame, in the training's columns, NaN only if imputed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_array, validate_data
+
+from localsvm.data.columns import Columns, Table
+from localsvm.data.frames import has_categories, is_frame, read_frame
+from localsvm.data.source import RowSource, read_blocks
+from localsvm.data.sparse import SparseRows
+from localsvm.errors import InvalidData
+
+
+def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
+    """Return X as a table of the right shape, without infinity, and without NaN unless it is imputed.
+
+    With `reset` the estimator remembers the number of features and their names; else they have to be those it knows.
+    """
+    known: Columns | None = None if reset else estimator.columns_
+    if isinstance(X, Table):
+        table = _take_table(estimator, X, reset=reset)
+    elif (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
+        table = _read_frame(estimator, X, known)
+    else:
+        table = Table(_read_numbers(estimator, X, reset=reset))
+    imputes = estimator.missing == "impute" if reset else known is not None and known.fills is not None
+    _check_finite(table.X, getattr(estimator, "feature_names_in_", None), impute=imputes)
+    return table
+
+
+def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
+    """Remember the columns of a table, or compare them with those of the training data."""
+    names = None if table.labels is None else np.array(table.labels, dtype=object)
+    n_features = table.X.shape[1]
+    if reset:
+        estimator.n_features_in_ = n_features
+        estimator.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            estimator.feature_names_in_ = names
+    elif n_features != estimator.n_features_in_:
+        raise InvalidData(f"the table has {n_features} columns, but the training data had {estimator.n_features_in_}.")
+    elif names is not None and not np.array_equal(names, getattr(estimator, "feature_names_in_", names)):
+        raise InvalidData("the columns of the table are not those of the training data, or in another order.")
+    return table
+
+
+def _read_frame(estimator: BaseEstimator, X: Any, known: Columns | None) -> Table:
+    if not is_frame(X):
+        raise InvalidData("the training data was a data frame with categories: give a data frame with its columns.")
+    validate_data(estimator, X, reset=known is None, skip_check_array=True)
+    names = getattr(estimator, "feature_names_in_", None)
+    table = read_frame(X, range(X.shape[1]) if names is None else names, known)
+    check_array(table.X, ensure_all_finite=False)
+    return table
+
+
+def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
+    floats = (np.float64, np.float32)
+    try:
+        checked = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_all_finite=False)
+    except (TypeError, ValueError) as error:
+        explained = _explain_refusal(error, X)
+        if explained is error:
+            raise
+        raise explained from None
+    return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
+
+
+def _check_finite(X: RowSource, names: Sequence[str] | None, *, impute: bool) -> None:
+    """Refuse infinity, and NaN if it is not to be imputed, saying where the first ones are and how many."""
+    numbers = [X.stored] if isinstance(X, SparseRows) else read_blocks(X)
+    if all(np.isfinite(block).all() for block in numbers):
+        return
+    if not impute:
+        advice = 'Drop these rows, or pass missing="impute".'
+        _refuse_values(X, np.isnan, names, "missing values (NaN or None; first", advice)
+    _refuse_values(X, np.isinf, names, "infinite values (inf; first", "Drop these rows, or give finite numbers.")
+
+
+def _refuse_values(
+    X: RowSource,
+    test: Callable[[NDArray[Any]], NDArray[np.bool_]],
+    names: Sequence[str] | None,
+    what: str,
+    advice: str,
+) -> None:
+    rows, columns = X.where(test) if isinstance(X, SparseRows) else _where(X, test)
+    if len(rows) == 0:
+        return
+    column = int(columns.min())
+    rows = rows[columns == column]
+    others = _and_others(len(np.unique(columns)) - 1)
+    raise InvalidData(
+        f"column {_label(names, column)} has {len(rows)} {what} at row {int(rows.min())}){others}. {advice}"
+    )
+
+
+def _where(
+    X: RowSource, test: Callable[[NDArray[Any]], NDArray[np.bool_]]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns of the numbers that the test finds."""
+    found, begin = [], 0
+    for block in read_blocks(X):
+        rows, columns = np.nonzero(test(block))
+        found.append((begin + rows, columns))
+        begin += len(block)
+    rows, columns = (np.concatenate(part) for part in zip(*found, strict=True))
+    return rows, columns
+
+
+def _label(names: Sequence[str] | None, column: int) -> str:
+    return repr(str(names[column])) if names is not None else str(column)
+
+
+def _and_others(count: int) -> str:
+    if count == 0:
+        return ""
+    return f", and so has {count} other column" if count == 1 else f", and so have {count} others"
+
+
+def _explain_refusal(error: Exception, X: Any) -> Exception:
+    """Return a better error than scikit-learn's for features that are not numbers."""
+    message = str(error)
+    if message.startswith("Complex data not supported"):
+        return InvalidData(
+            "Complex data not supported: X has complex numbers. Give real ones, for example the "
+            "real and the imaginary part as two columns."
+        )
+    text = isinstance(error, ValueError) and message.startswith("could not convert string")
+    if text or isinstance(error, np.exceptions.DTypePromotionError):
+        return _first_non_number(X) or error
+    return error
+
+
+def _first_non_number(X: Any) -> InvalidData | None:
+    names = getattr(X, "columns", None)
+    for column, values in enumerate(np.asarray(X, dtype=object).T):
+        for row, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return InvalidData(
+                    f"column {_label(names, column)} has values that are not numbers (first at row "
+                    f"{row}: {value!r}). Give a data frame, whose text columns are categories, or drop it."
+                )
+    return None

@@ -30,7 +30,8 @@ namespace localsvm {
 Kernel kernel_of(const std::string& name) {
   if (name == "gauss") return Kernel::gauss;
   if (name == "laplace") return Kernel::laplace;
-  throw std::invalid_argument("kernel must be 'gauss' or 'laplace', got '" + name + "'");
+  if (name == "manhattan") return Kernel::manhattan;
+  throw std::invalid_argument("kernel must be 'gauss', 'laplace' or 'manhattan', got '" + name + "'");
 }
 
 void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads) {
@@ -178,10 +179,28 @@ nb::dict row_counts(const Cell& cell) {
   return result;
 }
 
-auto kernel_values(const std::string& kernel, float width, Vector squared_distances) {
-  const size_t n = squared_distances.shape(0);
+// The distances, as the kernel takes them, of some samples from all of them: (rows, n).
+auto distances_of(Matrix X, const std::vector<int>& rows, const std::string& kernel) {
+  const size_t n = X.shape(0), ld = padded(n);
+  for (const int row : rows) require(row >= 0 && static_cast<size_t>(row) < n, "rows must be rows of X");
+  const Kernel kind = kernel_of(kernel);
+  std::vector<float> values(rows.size() * n);
+  {
+    nb::gil_scoped_release unlocked;
+    const Samples samples(X.data(), static_cast<int>(n), static_cast<int>(X.shape(1)));
+    Aligned<float> padded_rows(rows.size() * ld);
+    std::vector<float*> out(rows.size());
+    for (size_t r = 0; r < rows.size(); ++r) out[r] = padded_rows.data() + r * ld;
+    samples.distances(kind, rows.data(), static_cast<int>(rows.size()), {0, static_cast<int>(ld)}, out.data());
+    for (size_t r = 0; r < rows.size(); ++r) std::copy_n(out[r], n, values.data() + r * n);
+  }
+  return to_numpy(std::move(values), {rows.size(), n});
+}
+
+auto kernel_values(const std::string& kernel, float width, Vector distances) {
+  const size_t n = distances.shape(0);
   Aligned<float> padded_values(padded(n));
-  std::copy(squared_distances.data(), squared_distances.data() + n, padded_values.data());
+  std::copy(distances.data(), distances.data() + n, padded_values.data());
   ops().kernel_values(kernel_of(kernel), width, padded_values.data(), padded_values.data(), padded(n));
   return to_numpy(std::vector<float>(padded_values.data(), padded_values.data() + n), {n});
 }
@@ -242,7 +261,8 @@ NB_MODULE(_native, m) {
 
   m.def("solve_paths", &solve_many, "cells"_a, "problems"_a, "folds"_a, "lambdas"_a, "n_lambdas"_a, "total_weights"_a,
         "tolerance"_a, "max_steps"_a, "skipped"_a, "n_threads"_a = 1, "token"_a.none() = nb::none());
-  m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "squared_distances"_a);
+  m.def("distances", &distances_of, "X"_a, "rows"_a, "kernel"_a);
+  m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "distances"_a);
   m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);
   m.def("simd_level", [] { return std::string(simd_level()); });
   m.def("available_simd_levels", &level_names);

@@ -80,7 +80,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
     point_to_rows(rows, out, [&](int r) {
       return full ? distances_.data() + ld_ * (rows.begin + r) : scratch.row(thread, r);
     });
-    samples_.distances(index, rows.size(), {0, static_cast<int>(ld_)}, out);
+    samples_.distances(kernel_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
     // While the rows are in the cache.
     for (int r = 0; r < rows.size(); ++r) find_neighbours(rows.begin + r, out[r]);
   });
@@ -192,7 +192,7 @@ void Cell::copy_distances(int i, float* out) const {
   else if (whole_)
     copy_distances_of_whole(i, out);
   else
-    samples_.distances(&i, 1, {0, static_cast<int>(ld_)}, &out);
+    samples_.distances(kernel_, &i, 1, {0, static_cast<int>(ld_)}, &out);
 }
 
 void Cell::copy_distances_of_whole(int i, float* out) const {

@@ -11,7 +11,8 @@ namespace localsvm {
 namespace {
 
 // |x|^2 + |s|^2 - 2 x's errs by about 1e-7 (|x|^2 + |s|^2): no harm to exp(-d/width^2) while the support vectors, seen
-// from their mean, stay within this many squared widths.  The Laplace kernel takes a root, so it is never safe there.
+// from their mean, stay within this many squared widths.  The Laplace kernel takes a root, so it is never safe there,
+// and the Manhattan distance is no sum of products.
 constexpr double kSafeSquaredWidths = 400;
 
 // Support vectors and points are moved so that the mean of the support vectors is the origin.

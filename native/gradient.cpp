@@ -70,14 +70,14 @@ class Support {
     const int d = sums_.n_features;
     for (int begin = 0; begin < static_cast<int>(ld_); begin += kStrip) {
       const Range strip{begin, std::min(begin + kStrip, static_cast<int>(ld_))};
-      ops().squared_distances(work.x, count, samples_.panels(), d, strip, work.slopes);
+      ops().distances(sums_.kernel, work.x, count, samples_.panels(), d, strip, work.slopes);
       for (int p = 0; p < count; ++p)
         ops().kernel_slopes(sums_.kernel, sums_.width, work.slopes[p], work.slopes[p], strip.size());
       for (int o = 0; o < sums_.n_outputs; ++o) {
         double* out[kPoints];
         for (int p = 0; p < count; ++p) out[p] = work.gradients_of(p) + static_cast<size_t>(o) * d;
-        ops().add_differences(work.x, count, work.slopes, coefficients_.data() + o * ld_, samples_.panels(), d, strip,
-                              out);
+        ops().add_differences(sums_.kernel, work.x, count, work.slopes, coefficients_.data() + o * ld_, samples_.panels(), d,
+                              strip, out);
       }
     }
   }

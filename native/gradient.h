@@ -2,7 +2,9 @@
 //
 // f(x) = sum_s c_s k(x, s) and k(x, s) = phi(|x - s|^2), so that
 //
-//   grad f(x) = sum_s c_s slope(|x - s|^2) (s - x),   slope = -2 phi'      (ops.h: kernel_slopes).
+//   grad f(x) = sum_s c_s slope(|x - s|^2) (s - x),   slope = -2 phi'      (ops.h: kernel_slopes),
+//
+// and with signs of s - x for the Manhattan distance.
 //
 // The differences s - x are taken one by one.  W S - diag(W 1) X, with W = c slope, is a quarter less work, but cancels
 // where a kernel is steep: near a support vector a Laplace kernel would lose all digits.

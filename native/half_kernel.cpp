@@ -83,7 +83,7 @@ void HalfKernel::make_distances(int I, int J, float* out) const {
   float* row[kTile];
   std::iota(index, index + of_rows.size(), of_rows.begin);
   for (int r = 0; r < of_rows.size(); ++r) row[r] = out + r * kTile;
-  samples_.distances(index, of_rows.size(), columns, row);
+  samples_.distances(kernel_, index, of_rows.size(), columns, row);
 }
 
 void HalfKernel::make_kernel(int I, int J, float* out) const {

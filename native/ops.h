@@ -17,7 +17,9 @@ constexpr int kNeighbours = 16;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
 constexpr int kCandidates = 32;     // room for both, whole vectors
 
-enum class Kernel : int { gauss = 0, laplace = 1 };
+// Kernels of a distance of two points, which `distances` makes: of the squared Euclidean one, exp(-d/width^2) or
+// exp(-sqrt(d)/width); of the Manhattan one, sum_k |x_k - x'_k|, exp(-d/width).
+enum class Kernel : int { gauss = 0, laplace = 1, manhattan = 2 };
 
 // beta_i += di, beta_j += dj (i == j: only di counts).
 struct Step {
@@ -59,25 +61,25 @@ struct Ops {
   const char* name;
   int n_lanes;  // of a vector
 
-  // out[a][j - columns.begin] = ||x[a] - x_j||^2 for `count` points x[a] and j in columns; the x_j are in panels of kPad
-  // samples (samples.h).
-  void (*squared_distances)(const float* const* x, int count, const float* panels, int n_features, Range columns,
-                            float* const* out);
+  // out[a][j - columns.begin] = d(x[a], x_j), the distance that the kernel takes, for `count` points x[a] and j in columns;
+  // the x_j are in panels of kPad samples (samples.h).
+  void (*distances)(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
+                    float* const* out);
 
   // For row i of the distances: the nearest other sample, nearly, in each of kNeighbours equal chunks of 0..n-1 (n padded:
   // none).
   void (*neighbours)(const float* distances, int n, int i, int32_t* out);
 
-  // k = exp(-d/width^2) or exp(-sqrt(d)/width), n entries (a multiple of kPad).
+  // The kernel's values, n entries (a multiple of kPad).
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
 
-  // The slope of the kernel k = phi(d), -2 phi'(d), which gives grad_x k(x, s) = slope (s - x); that of the Laplace kernel, which
-  // has a tip, is 0 at 0.
+  // The slope of the kernel k = phi(d): -2 phi'(d), which gives grad_x k(x, s) = slope (s - x), and for the Manhattan distance
+  // -phi'(d), grad_x k(x, s) = slope sign(s - x).  That of the Laplace kernel, which has a tip, is 0 at 0.
   void (*kernel_slopes)(Kernel kernel, float width, const float* distances, float* slopes, size_t n);
 
-  // out[a][k] += sum_j c[j] slopes[a][j - columns.begin] (x_j - x[a])_k for `count` points x[a], j in at most kStrip columns; the
-  // x_j are in panels as above.
-  void (*add_differences)(const float* const* x, int count, const float* const* slopes, const float* c,
+  // out[a][k] += sum_j c[j] slopes[a][j - columns.begin] (x_j - x[a])_k, or of its sign, as the kernel's slopes have it, for
+  // `count` points x[a], j in at most kStrip columns; the x_j are in panels as above.
+  void (*add_differences)(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                           const float* panels, int n_features, Range columns, double* const* out);
 
   // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.

@@ -5,9 +5,18 @@
 namespace localsvm::LOCALSVM_LEVEL {
 namespace {
 
+// What a difference of two coordinates adds to a distance.
+template <bool kManhattan>
+inline void add_distance(vf difference, vf& sum) {
+  if constexpr (kManhattan)
+    sum += vabs(difference);
+  else
+    sum += difference * difference;
+}
+
 // H points against V vectors of samples: each loaded x_j serves H points, each broadcast x V vectors.  The sum over
 // features runs in order for every entry, so the result does not depend on the blocking, and d(i, j) = d(j, i).
-template <int H, int V>
+template <bool kManhattan, int H, int V>
 inline void distance_block(const float* const* x, const float* panels, int n_features, int j, int at,
                            float* const* out) {
   const float* sample[V];
@@ -22,37 +31,42 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
       // One or two points wait for the samples: ask for those of the next block now, one cache line at a time.
       if (H <= 2 && v % (kPad / W) == 0) __builtin_prefetch(at_k + static_cast<size_t>(V) * W * n_features);
       const vf xj = load(at_k);
-      for (int a = 0; a < H; ++a) {
-        const vf e = x[a][k] - xj;
-        acc[a][v] += e * e;
-      }
+      for (int a = 0; a < H; ++a) add_distance<kManhattan>(x[a][k] - xj, acc[a][v]);
     }
   for (int a = 0; a < H; ++a)
     for (int v = 0; v < V; ++v) store(out[a] + at + v * W, acc[a][v]);
 }
 
 // Eight sums at a time keep the multipliers busy, whatever the number of points.
-template <int H>
+template <bool kManhattan, int H>
 inline void distance_rows(const float* const* x, const float* panels, int n_features, Range columns, int at,
                           float* const* out) {
   constexpr int V = 8 / H;
   int j = columns.begin;
-  for (; j + V * W <= columns.end; j += V * W, at += V * W) distance_block<H, V>(x, panels, n_features, j, at, out);
-  for (; j < columns.end; j += W, at += W) distance_block<H, 1>(x, panels, n_features, j, at, out);
+  for (; j + V * W <= columns.end; j += V * W, at += V * W)
+    distance_block<kManhattan, H, V>(x, panels, n_features, j, at, out);
+  for (; j < columns.end; j += W, at += W) distance_block<kManhattan, H, 1>(x, panels, n_features, j, at, out);
 }
 
-void squared_distances(const float* const* x, int count, const float* panels, int n_features, Range columns,
-                       float* const* out) {
+template <bool kManhattan>
+inline void distances_by(const float* const* x, int count, const float* panels, int n_features, Range columns,
+                         float* const* out) {
   constexpr int kStrip = 128;  // samples that stay in the cache while all points are compared with them
   for (int j = columns.begin; j < columns.end; j += kStrip) {
     const Range strip{j, j + kStrip < columns.end ? j + kStrip : columns.end};
     const int at = j - columns.begin;
     int a = 0;
-    for (; a + 4 <= count; a += 4) distance_rows<4>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 3) distance_rows<3>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 2) distance_rows<2>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 1) distance_rows<1>(x + a, panels, n_features, strip, at, out + a);
+    for (; a + 4 <= count; a += 4) distance_rows<kManhattan, 4>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 3) distance_rows<kManhattan, 3>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 2) distance_rows<kManhattan, 2>(x + a, panels, n_features, strip, at, out + a);
+    if (count - a == 1) distance_rows<kManhattan, 1>(x + a, panels, n_features, strip, at, out + a);
   }
+}
+
+void distances(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
+               float* const* out) {
+  const auto by = kernel == Kernel::manhattan ? distances_by<true> : distances_by<false>;
+  by(x, count, panels, n_features, columns, out);
 }
 
 // One pass: keys hold the distance, its low bits replaced by the position in the chunk; non-negative floats order as
@@ -80,8 +94,8 @@ void neighbours(const float* distances, int n, int i, int32_t* out) {
   }
 }
 
-inline vf kernel_of(Kernel kernel, vf squared_distance, vf scale) {
-  return exp_nonpositive((kernel == Kernel::gauss ? squared_distance : vsqrt(squared_distance)) * scale);
+inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
+  return exp_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
 }
 
 // Finite even where 1/width^2 is not, so that a distance of 0 still gives exp(0).
@@ -98,11 +112,12 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
 // Steeper than any kernel of use; infinity times a difference of 0 would be no number.
 constexpr float kSteepest = 1e30f;
 
-inline vf slope_of(Kernel kernel, vf squared_distance, vf scale) {
-  const vf k = kernel_of(kernel, squared_distance, scale);
+inline vf slope_of(Kernel kernel, vf distance, vf scale) {
+  const vf k = kernel_of(kernel, distance, scale);
   if (kernel == Kernel::gauss) return vmin(-scale * (2.0f * k), splat(kSteepest));
-  const vf slope = vmin(-scale * k / vsqrt(squared_distance), splat(kSteepest));
-  return select(squared_distance > splat(0.0f), slope, splat(0.0f));
+  if (kernel == Kernel::manhattan) return vmin(-scale * k, splat(kSteepest));
+  const vf slope = vmin(-scale * k / vsqrt(distance), splat(kSteepest));
+  return select(distance > splat(0.0f), slope, splat(0.0f));
 }
 
 void kernel_slopes(Kernel kernel, float width, const float* distances, float* slopes, size_t n) {
@@ -234,19 +249,19 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
-// Squared distances of 4 points to 2 vectors of support vectors, feature by feature.
+// Distances of 4 points to 2 vectors of support vectors, feature by feature.
+template <bool kManhattan>
 inline void differences(const float* const* x, int n_features, const float* ST, size_t ld, vf (*d)[2]) {
   for (int k = 0; k < n_features; ++k) {
     const vf s0 = load(ST + k * ld), s1 = load(ST + k * ld + W);
     for (int a = 0; a < 4; ++a) {
-      const vf e0 = s0 - x[a][k], e1 = s1 - x[a][k];
-      d[a][0] += e0 * e0;
-      d[a][1] += e1 * e1;
+      add_distance<kManhattan>(s0 - x[a][k], d[a][0]);
+      add_distance<kManhattan>(s1 - x[a][k], d[a][1]);
     }
   }
 }
 
-// The same as |x|^2 + |s|^2 - 2 x's: half the operations, for when nothing cancels.
+// Squared ones as |x|^2 + |s|^2 - 2 x's: half the operations, for when nothing cancels.
 inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* ST, const float* norms,
                      size_t ld, vf (*d)[2]) {
   for (int k = 0; k < n_features; ++k) {
@@ -289,8 +304,10 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
           vf d[4][2] = {};
           if (support.norms)
             expanded(x, x_norms, n_features, support.ST + s, support.norms + s, ld, d);
+          else if (kernel == Kernel::manhattan)
+            differences<true>(x, n_features, support.ST + s, ld, d);
           else
-            differences(x, n_features, support.ST + s, ld, d);
+            differences<false>(x, n_features, support.ST + s, ld, d);
           for (int a = 0; a < 4; ++a)
             for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
           for (int o = 0; o < n_out; ++o) {
@@ -316,8 +333,8 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void take_lanes(float* lanes, int n, float* y);
-void add_differences(const float* const* x, int count, const float* const* slopes, const float* c, const float* panels,
-                     int n_features, Range columns, double* const* out);
+void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
+                     const float* panels, int n_features, Range columns, double* const* out);
 
 // In nearest_level.cpp.
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
@@ -327,7 +344,7 @@ extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL),
     W,
-    squared_distances,
+    distances,
     neighbours,
     kernel_values,
     kernel_slopes,

@@ -34,9 +34,9 @@ class Samples::Packed {
   std::vector<const float*> rows_;
 };
 
-void Samples::distances(const int* rows, int count, Range columns, float* const* out) const {
+void Samples::distances(Kernel kernel, const int* rows, int count, Range columns, float* const* out) const {
   const Packed packed(*this, rows, count);
-  ops().squared_distances(packed.rows(), count, panels_.data(), n_features_, columns, out);
+  ops().distances(kernel, packed.rows(), count, panels_.data(), n_features_, columns, out);
 }
 
 void Samples::kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns,
@@ -47,7 +47,7 @@ void Samples::kernel_rows(Kernel kernel, float width, const int* rows, int count
   constexpr int kPart = 512;
   for (int begin = columns.begin; begin < columns.end; begin += kPart) {
     const Range some{begin, std::min(begin + kPart, columns.end)};
-    ops().squared_distances(packed.rows(), count, panels_.data(), n_features_, some, part.data());
+    ops().distances(kernel, packed.rows(), count, panels_.data(), n_features_, some, part.data());
     for (float*& values : part) {
       ops().kernel_values(kernel, width, values, values, static_cast<size_t>(some.size()));
       values += some.size();

@@ -16,8 +16,9 @@ class Samples {
   Samples() = default;
   Samples(const float* X, int n, int n_features);  // X row-major
 
-  // out[a][j - columns.begin] = ||x_rows[a] - x_j||^2 for j in columns, whose ends are multiples of kPad.
-  void distances(const int* rows, int count, Range columns, float* const* out) const;
+  // out[a][j - columns.begin] = d(x_rows[a], x_j), as the kernel takes it, for j in columns, whose ends are multiples of
+  // kPad.
+  void distances(Kernel kernel, const int* rows, int count, Range columns, float* const* out) const;
 
   // The same for k(x_rows[a], x_j).
   void kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns, float* const* out) const;

@@ -105,6 +105,7 @@ static inline int32_t max_lane(vi v) {
   return largest;
 }
 
+static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 

@@ -277,11 +277,25 @@ def test_given_weights_of_categories_and_gaps_are_those_of_all_their_columns(fra
 # ------------------------------------------------------------------------------------------- the kernel
 
 
-@pytest.mark.parametrize(("kernel", "steps"), [("gauss", False), ("laplace", True)])
-def test_waves_take_the_smooth_kernel_and_steps_the_rough_one(kernel, steps):
-    X, y = waves(1500, 2)
-    y = np.floor(4 * X).sum(axis=1) % 2 if steps else y
-    model = LocalSVR(relevance=None, scaling="minmax", **SMALL).fit(X, y)
+def bump(X):
+    """A wave in every direction."""
+    return np.sin(30 * np.linalg.norm(X - 0.5, axis=1))
+
+
+def fields(X):
+    """Steps along the axes."""
+    return np.floor(4 * X).sum(axis=1) % 2
+
+
+def rings(X):
+    """Steps in every direction."""
+    return np.floor(8 * np.linalg.norm(X - 0.5, axis=1)) % 2
+
+
+@pytest.mark.parametrize(("kernel", "truth"), [("gauss", bump), ("laplace", rings), ("manhattan", fields)])
+def test_waves_take_the_smooth_kernel_and_steps_rough_ones_of_their_distance(kernel, truth):
+    X, _ = waves(1500, 2)
+    model = LocalSVR(relevance=None, scaling="minmax", **SMALL).fit(X, truth(X))
     assert {cell.functions.kernel for cell in model.model_.cells} == {kernel}
 
 

@@ -39,32 +39,48 @@ def squared_distances(A: ArrayLike, B: ArrayLike) -> FloatArray:
     return np.asarray(np.square(a[:, None, :] - b[None, :, :]).sum(axis=2))
 
 
-def kernel_matrix(kernel: str, width: float, squared: FloatArray) -> FloatArray:
-    """Compute exp(-||x - x'||^2 / width^2) ("gauss") or exp(-||x - x'|| / width) ("laplace")."""
+def manhattan_distances(A: ArrayLike, B: ArrayLike) -> FloatArray:
+    """Compute sum_k |a_k - b_k| for all rows a of A and b of B."""
+    a, b = np.asarray(A, dtype=np.float64), np.asarray(B, dtype=np.float64)
+    return np.asarray(np.abs(a[:, None, :] - b[None, :, :]).sum(axis=2))
+
+
+def kernel_matrix(kernel: str, width: float, A: ArrayLike, B: ArrayLike) -> FloatArray:
+    """Compute k(a, b) for all rows a of A and b of B.
+
+    It is exp(-||a - b||^2 / width^2) ("gauss"), exp(-||a - b|| / width) ("laplace"), or with the sum of the absolute
+    differences in place of the norm, exp(-|a - b|_1 / width) ("manhattan").
+    """
+    if kernel == "manhattan":
+        return np.asarray(np.exp(-manhattan_distances(A, B) / width))
+    squared = squared_distances(A, B)
     exponent = squared / width**2 if kernel == "gauss" else np.sqrt(squared) / width
     return np.asarray(np.exp(-exponent))
 
 
 def decision_values(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float) -> FloatArray:
     """Evaluate f(x) = sum_i beta_i k(x_i, x) at every point; beta may have several columns."""
-    K = kernel_matrix(kernel, width, squared_distances(points, samples))
+    K = kernel_matrix(kernel, width, points, samples)
     return np.asarray(K @ np.asarray(beta, dtype=np.float64))
 
 
 def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: str, width: float) -> FloatArray:
     """Differentiate sum_i beta_i k(x_i, x) by x at every point: (n_points, n_columns of beta, n_features).
 
-    The Laplace kernel has a tip: a sample where the point is counts as flat.
+    The Laplace kernel has a tip: a sample where the point is counts as flat. So does a sample with the same coordinate
+    for that of the Manhattan distance, which has an edge there.
     """
     x, samples = (np.asarray(rows, dtype=np.float64) for rows in (points, samples))
     away = x[:, None, :] - samples[None, :, :]
     distance = np.sqrt(np.square(away).sum(axis=2, keepdims=True))
     if kernel == "gauss":
         exponent = -2 * away / width**2
-    else:
+    elif kernel == "laplace":
         exponent = -np.divide(away, distance, out=np.zeros_like(away), where=distance > 0) / width
-    K = kernel_matrix(kernel, width, np.square(distance))
-    return np.asarray(np.einsum("pjk,jo->pok", exponent * K, np.asarray(beta, dtype=np.float64)))
+    else:
+        exponent = -np.sign(away) / width
+    K = kernel_matrix(kernel, width, x, samples)
+    return np.asarray(np.einsum("pjk,jo->pok", exponent * K[:, :, None], np.asarray(beta, dtype=np.float64)))
 
 
 # ---------------------------------------------------------------------- the problem and its dual
@@ -372,7 +388,7 @@ def train_cell_reference(
         One past the last sample of every fold.
     widths, lams : ndarray
         Descending candidates.
-    kernel : {"gauss", "laplace"}, default="gauss"
+    kernel : {"gauss", "laplace", "manhattan"}, default="gauss"
         The kernel.
     clip : float, default=1
         Clipping bound of the gap at which solves stop; inf for the plain gap.
@@ -388,9 +404,8 @@ def train_cell_reference(
     shape = (len(widths), len(lams), len(folds))
     error, loss, gap = np.empty(shape), np.empty(shape), np.empty(shape)
     beta, values = np.zeros((*shape, len(y))), np.empty((*shape, len(y)))
-    squared = squared_distances(X, X)
     for w, width in enumerate(widths):
-        K = kernel_matrix(kernel, width, squared)
+        K = kernel_matrix(kernel, width, X, X)
         for fold, held_out in enumerate(folds):
             train = np.setdiff1d(np.arange(len(y)), held_out)
             K_train = K[np.ix_(train, train)]
@@ -434,7 +449,7 @@ def retrain_reference(
 
     Parameters and result are those of `train_cell_reference`, whose result `cell` is.
     """
-    K = kernel_matrix(kernel, cell.width, squared_distances(X, X))
+    K = kernel_matrix(kernel, cell.width, X, X)
     solution = solve_box(hinge_problem(K, y, weight, cell.lam, clip), tolerance=tolerance)
     return replace(cell, beta=solution.beta)
 

@@ -5,50 +5,50 @@ Cells are then found and trained in that metric, so that they are longest where 
 
 A weight is learned from the slopes of machines: a feature along which they are steep is stretched, another is shrunk,
 and again. It is the diagonal of the average gradient outer product of recursive feature machines (Radhakrishnan,
-Beaglehole, Pandit, Belkin 2024). Machines are local here, so their slopes are taken where they will be used: in
-neighbourhoods of the size of a cell.
+Beaglehole, Pandit, Belkin 2024). Machines are local here, so their slopes are taken where they will be used: in cells,
+which are those that the metric makes of the sample. All rows of the sample are judged in every metric, so that risks
+differ by the metric and not by the rows.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
 from localsvm.cell.extent import cell_radius
+from localsvm.cell.folds import make_folds
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import Rows
-from localsvm.data.scaling import Scaling
+from localsvm.data.rows import ScaledRows
+from localsvm.data.scaling import Scaling, no_scaling
 from localsvm.losses import Squared
 from localsvm.partition.base import ThreadMap
-from localsvm.partition.near import random_cells
+from localsvm.partition.voronoi import SplitLimit, build_voronoi
 from localsvm.pilot import Sample
 from localsvm.reduction import Reduction, Regression
 
-KERNELS = ("gauss", "laplace")
+KERNELS = ("gauss", "laplace", "manhattan")
 """Those that the pilot chooses from, the plainer first."""
 
 # Of the pilot; docs/decisions.md has the figures.
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
-_MOST_ROWS = 50_000  # in which places are found
-_PLACE_ROWS = (1000, 2000)  # of a place at most: as many as a cell has, but no less and no more
-_PLACES = (4, 20)  # one for so many rows, but no less and no more
-_ROWS_PER_PLACE = 4000
-_SCOUTED = 10  # of the places at most: there rounds are compared, and the best of them at all
-_PARTS = 10  # in which a single place is judged
+_ROWS = (8000, 20_000)  # of the sample: a quarter of all, but no less and no more
+_CELL_ROWS = 2000  # of a cell at most
+_PARTS = 20  # of the rows, whose risks say what is noise
+_FOLDS, _WIDTHS = 2, 4
 _ROUNDS = 6
 _PATIENCE = 2  # rounds without progress before it ends
 _LEAST_GAIN = 0.02  # of the risk
 _POWER = 0.5  # of the mean squared slopes
 _LEAST = 1e-3  # of the largest weight: less is as good as nothing, and can still be undone
 _STEPS_PER_OCTAVE = 8  # weights are rounded, so that they do not depend on how sums are rounded
-_SLOPES_PER_PLACE = 256
+_SLOPES = 2500  # rows at which they are taken
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def learn_metric(
     plan: PilotPlan,
     thread_map: ThreadMap = map,
 ) -> Metric:
-    """Return the metric of least cross-validated risk at some places; what is as good within noise stays plain.
+    """Return the metric of least cross-validated risk in the sample's cells; what is as good within noise stays plain.
 
     Least squares serve all learning tasks: they are solved for all lams at once, and what moves the mean of the targets
     moves their quantiles and classes.
@@ -98,7 +98,7 @@ def learn_metric(
     plan : PilotPlan
         What there is to choose.
     thread_map : callable, optional
-        Replaces `map` over the places.
+        Replaces `map` over the cells.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def learn_metric(
     start = Metric(weights, plan.kernels[0])
     if min(plan.n_rows, len(sample.y)) < _FEWEST_ROWS or (len(plan.kernels) == 1 and not plan.learns_weights):
         return start
-    used = slice(0, _MOST_ROWS)
+    used = slice(0, int(np.clip(plan.n_rows // 4, *_ROWS)))
     scaled = Sample(scaling.apply(sample.X[used]), sample.y[used], sample.weight[used])
     pilot = _Pilot(scaled, reduction, plan, thread_map)
     try:
@@ -120,7 +120,7 @@ def learn_metric(
 
 @dataclass(frozen=True)
 class _Trial:
-    """A metric, its risks at the places, and the mean squared slopes there."""
+    """A metric, the risks of the parts of the rows, and the mean squared slopes."""
 
     metric: Metric
     risks: NDArray[np.float64]
@@ -139,20 +139,19 @@ class _Trial:
 
 
 def _search(pilot: _Pilot, start: Metric, plan: PilotPlan) -> _Trial:
-    """Choose a kernel, then weights, then see whether the kernel is still the better one."""
-    best = _better_kernel(pilot, pilot.judge(start), plan)
-    if plan.learns_weights:
-        sharpened = _sharpen(pilot, best)
-        if sharpened is not best:
-            best = _better_kernel(pilot, sharpened, plan)
-    return best
-
-
-def _better_kernel(pilot: _Pilot, best: _Trial, plan: PilotPlan) -> _Trial:
-    others = [kernel for kernel in plan.kernels if kernel != best.metric.kernel]
-    for kernel in others:
-        best = best.or_better(pilot.judge(replace(best.metric, kernel=kernel)))
-    return best
+    """Choose a kernel, then weights, then see whether the kernel that came second has become the better one."""
+    tried = [pilot.judge(replace(start, kernel=kernel)) for kernel in plan.kernels]
+    best = tried[0]
+    for other in tried[1:]:
+        best = best.or_better(other)
+    if not plan.learns_weights:
+        return best
+    sharpened = _sharpen(pilot, best)
+    others = [trial for trial in tried if trial is not best]
+    if sharpened is best or not others:
+        return sharpened
+    second = min(others, key=lambda trial: trial.risk).metric.kernel
+    return sharpened.or_better(pilot.judge(replace(sharpened.metric, kernel=second)))
 
 
 def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
@@ -165,10 +164,7 @@ def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
         current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
         waited = 0 if current.risk < best.risk else waited + 1
         best = current if waited == 0 else best
-    if best is start:
-        return start
-    kept = pilot.seen_everywhere(start).or_better(pilot.seen_everywhere(best))
-    return best if kept.metric is best.metric else start
+    return start.or_better(best)
 
 
 def _reweighted(trial: _Trial) -> NDArray[np.float64]:
@@ -180,7 +176,7 @@ def _reweighted(trial: _Trial) -> NDArray[np.float64]:
 
 
 class _Pilot:
-    """Places of the sample, and how least squares do there in a metric."""
+    """The sample, and how least squares do in its cells in a metric."""
 
     def __init__(self, sample: Sample, reduction: Reduction, plan: PilotPlan, thread_map: ThreadMap) -> None:
         self._X, self._weight, self._plan, self._map = sample.X, sample.weight, plan, thread_map
@@ -188,76 +184,61 @@ class _Pilot:
         new_features = np.ones(len(self._X), dtype=bool)
         new_features[1:] = (sample.X[1:] != sample.X[:-1]).any(axis=1)
         self._group = np.cumsum(new_features)
+        self._part = np.arange(len(self._X)) % _PARTS
         self.token = CancelToken()
 
-    @cached_property
-    def _size(self) -> int:
-        """Rows of a place."""
-        n = len(self._y)
-        return min(n, int(np.clip(self._plan.cell_size, *_PLACE_ROWS)))
-
-    @cached_property
-    def _count(self) -> int:
-        if self._size == len(self._y):
-            return 1
-        return int(np.clip(self._plan.n_rows // _ROWS_PER_PLACE, *_PLACES))
-
     def judge(self, metric: Metric) -> _Trial:
-        """Train at the places that are scouted."""
-        return self._judge(metric, range(min(_SCOUTED, self._count)))
-
-    def seen_everywhere(self, trial: _Trial) -> _Trial:
-        """Return the trial with its risks at all places."""
-        rest = range(min(_SCOUTED, self._count), self._count)
-        more = self._judge(trial.metric, rest).risks if rest else np.empty(0)
-        return replace(trial, risks=np.concatenate([trial.risks, more]))
-
-    def _judge(self, metric: Metric, places: range) -> _Trial:
+        """Train the cells that the metric makes, and return the risks of all rows, and the slopes."""
         X = self._X * metric.weights.astype(np.float32)
-        members = self._members(X, places)
-        judged = list(self._map(lambda rows: self._judge_place(X, rows, metric.kernel), members))
-        risks = np.concatenate([risks for risks, _ in judged])
-        slopes = np.mean([slopes for _, slopes in judged], axis=0)
+        cells = self._cells(X)
+        judged = list(self._map(lambda rows: self._judge_cell(X, rows, metric.kernel, len(cells)), cells))
+        losses = np.zeros(len(X))
+        for rows, (own, _) in zip(cells, judged, strict=True):
+            losses[rows] = own
+        total = np.bincount(self._part, self._weight * losses, _PARTS)
+        risks = total / np.bincount(self._part, self._weight, _PARTS)
+        slopes = np.average([slopes for _, slopes in judged], axis=0, weights=[len(rows) for rows in cells])
         return _Trial(metric, risks, slopes)
 
-    def _members(self, X: NDArray[np.float32], places: range) -> list[NDArray[np.intp]]:
-        """Return the rows of places: the cell of one of the first rows, or where cells are random, a random part.
+    def _cells(self, X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
+        """Return the rows of the cells: as the fit makes them, or where its cells are random, random parts.
 
-        A row is as likely as any other to have its cell chosen, so the mean risk of the cells is that of all rows.
+        Of more equal rows than a cell may have, some are left out: they are alike in any metric.
         """
         everything = np.arange(len(X))
-        if self._size == len(X):
+        size = min(self._plan.cell_size, _CELL_ROWS)
+        if size >= len(X):
             return [everything]
         if not self._plan.is_local:
-            return [np.sort((everything[: self._size] + self._size * place) % len(X)) for place in places]
-        return random_cells(X, places, self._size, self._map)
+            return np.array_split(everything, -(-len(X) // size))
+        hashes = everything.astype(np.uint64)  # rows are in the order of theirs
+        _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
+        return [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
 
-    def _judge_place(
-        self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str
+    def _judge_cell(
+        self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return cross-validated risks, and the mean squared slopes summed over the targets."""
-        # In the order of the rows as given, whatever the metric: folds stay the same, and risks are compared in pairs.
+        """Return the losses of rows left out, and the mean squared slopes summed over the targets."""
+        # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]
         rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
-        settings = CellSettings(self._reduction, kernel, Grid(n_widths=5, n_lams=5), n_folds=2)
+        settings = CellSettings(self._reduction, kernel, Grid(n_widths=_WIDTHS, n_lams=5), n_folds=_FOLDS)
         # Too little memory is the fit's to refuse, not the pilot's.
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
-        max_bytes = None if self._plan.max_bytes is None else max(self._plan.max_bytes // self._count, smallest)
+        max_bytes = None if self._plan.max_bytes is None else max(self._plan.max_bytes // n_cells, smallest)
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
-        some = slice(0, _SLOPES_PER_PLACE)
+        some = slice(0, -(-_SLOPES // n_cells))
         slopes = cell.functions.mean_squared_slopes(rows.X[some], rows.weight[some]).sum(axis=0)
-        return self._risks(cell), slopes
+        return self._left_out_losses(cell, rows), slopes
 
-    def _risks(self, cell: TrainedCell) -> NDArray[np.float64]:
-        """Return the risk at a place; of a single place, the risks of its parts."""
-        if self._count > 1:
-            return np.array([np.nan_to_num(cell.risk)])
+    def _left_out_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
+        """Return the loss of every row by the machine that has not seen it, in the order of the rows."""
         left_out = cell.out_of_fold
         assert left_out is not None, "training leaves the scores of samples left out"
-        losses = self._reduction.risk(left_out.y, left_out.scores.astype(np.float64))
-        part = np.arange(len(losses)) % _PARTS
-        total = np.bincount(part, left_out.weight * losses, _PARTS)
-        return np.asarray(total / np.bincount(part, left_out.weight, _PARTS))
+        in_folds = make_folds(replace(rows, y=np.arange(float(len(rows.y)))), _FOLDS, stratify=False).y.astype(np.intp)
+        losses = np.empty(len(rows.y))
+        losses[in_folds] = self._reduction.risk(left_out.y, left_out.scores.astype(np.float64))
+        return np.nan_to_num(losses)  # of equal rows, that all machines have seen
 
     @property
     def _reduction(self) -> Regression:

@@ -59,6 +59,7 @@ def regression(*losses):
         {"refit": "retrain"},
         {"search": "racing"},
         {"kernel": "laplace"},
+        {"kernel": "manhattan"},
         regression(Squared()),
         regression(Expectile(0.8)) | {"search": "racing", "refit": "retrain"},
         regression(Squared()) | {"refit": "blend"},

@@ -18,6 +18,7 @@ from localsvm.data import toy_mixture
 DEFAULTS = {
     "default": CellSettings(),
     "laplace": CellSettings(kernel="laplace"),
+    "manhattan": CellSettings(kernel="manhattan"),
     "retrain": CellSettings(refit="retrain"),
     "racing": CellSettings(search="racing"),
     "paper": CellSettings(grid=Grid.paper()),
@@ -106,7 +107,8 @@ def test_tiny_and_huge_features_are_only_a_matter_of_units(scale):
 def test_the_unit_of_the_default_grid_is_a_typical_distance():
     rng = np.random.default_rng(14)
     X = rng.normal(size=(500, 6)).astype(np.float32)
-    squared = reference.squared_distances(X, X)
-    assert median_distance(X) == pytest.approx(np.sqrt(np.median(squared)), rel=0.1)
-    assert median_distance(np.ones((5, 2), dtype=np.float32)) == 1.0
-    assert median_distance(np.float32([[0.0], [3.0]])) == 3.0
+    euclidean, manhattan = np.sqrt(reference.squared_distances(X, X)), reference.manhattan_distances(X, X)
+    for kernel, distances in (("gauss", euclidean), ("laplace", euclidean), ("manhattan", manhattan)):
+        assert median_distance(X, kernel) == pytest.approx(np.median(distances), rel=0.1)
+        assert median_distance(np.ones((5, 2), dtype=np.float32), kernel) == 1.0
+        assert median_distance(np.float32([[0.0], [3.0]]), kernel) == 3.0

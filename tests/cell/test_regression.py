@@ -49,7 +49,7 @@ def test_a_retrained_quantile_is_the_svm_of_the_pinball_loss(tau):
     trained = train_cell(task, settings)
     rows = task.rows
     offset, scale = Pinball(tau).best_constant(rows.y, rows.weight), rows.y.std()
-    K = reference.kernel_matrix("gauss", width, reference.squared_distances(rows.X, rows.X))
+    K = reference.kernel_matrix("gauss", width, rows.X, rows.X)
     exact = reference.pinball_problem(K, (rows.y - offset) / scale, rows.weight, lam, tau)
     solution = reference.solve_box(exact, tolerance=REFERENCE_TIGHT)
     f = np.clip(offset + scale * (K @ solution.beta), rows.y.min(), rows.y.max())
@@ -101,7 +101,7 @@ def test_a_retrained_tube_is_the_svm_of_the_epsilon_insensitive_loss(epsilon, we
     trained = train_cell(task, settings)
     (offset,) = trained.functions.constants
     scale = np.sqrt(np.cov(rows.y, aweights=rows.weight, ddof=0))
-    K = reference.kernel_matrix("gauss", width, reference.squared_distances(rows.X, rows.X))
+    K = reference.kernel_matrix("gauss", width, rows.X, rows.X)
     beta, gap = tube_oracle(K, (rows.y - offset) / scale, rows.weight, lam, epsilon / scale)
     assert gap < 1e-5
     f = np.clip(offset + scale * (K @ beta), rows.y.min(), rows.y.max())

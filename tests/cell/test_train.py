@@ -52,6 +52,7 @@ EXACT = Binary(PlainHinge(tolerance=TIGHT))
 CASES = {
     "gauss": (toy_task(seed=2), settings_for("gauss", reduction=EXACT)),
     "laplace": (toy_task(seed=4), settings_for("laplace", reduction=EXACT)),
+    "manhattan": (toy_task(seed=4), settings_for("manhattan", reduction=EXACT)),
     "five folds": (toy_task(seed=6), settings_for(n_folds=5, reduction=EXACT)),
     "weights": (toy_task(seed=1, weight=THREE_WEIGHTS), settings_for(reduction=EXACT)),
     "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(reduction=EXACT)),
@@ -147,7 +148,7 @@ def test_the_retrained_function_is_the_svm_on_all_samples(case):
     assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
 
 
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 def test_at_the_default_tolerance_the_risk_is_as_good_as_the_reference_s(kernel):
     task, settings = toy_task(120, seed=6), settings_for(kernel, n_folds=4)
     trained = train_cell(task, settings)

@@ -298,7 +298,7 @@ def test_columns_that_differ_by_less_than_any_scaling_can_stretch_are_refused(ro
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("scaling", SCALINGS)
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 def test_the_largest_numbers_get_finite_decision_values(rows, scaling, kernel, dtype):
     clf = small(scaling=scaling, kernel=kernel).fit(*rows)
     largest = np.finfo(dtype).max

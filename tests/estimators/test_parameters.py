@@ -24,7 +24,7 @@ def small(**parameters):
 
 
 CHOICES = {
-    "kernel": "one of 'auto', 'gauss', 'laplace'",
+    "kernel": "one of 'auto', 'gauss', 'laplace', 'manhattan'",
     "search": "one of 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
     "missing": "one of 'error', 'impute'",

@@ -32,6 +32,7 @@ KINDS = {
     "combine, racing": {"cell_size": 60, "refit": "combine", "search": "racing"},
     "one split": {"cell_size": 60, "n_folds": 1},
     "laplace": {"kernel": "laplace"},
+    "manhattan": {"kernel": "manhattan"},
 }
 every_kind = pytest.mark.parametrize("kind", KINDS)
 several_levels = pytest.mark.parametrize(

@@ -19,6 +19,7 @@ VARIANTS = [
     {"refit": "retrain"},
     {"search": "racing"},
     {"kernel": "laplace"},
+    {"kernel": "manhattan"},
     {"class_weight": "balanced"},
     {"class_weight": {-1: 0.7, 1: 1.3}},
     {"n_folds": 3, "random_state": 7},

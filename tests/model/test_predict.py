@@ -24,6 +24,7 @@ KINDS = {
     "radius": {"partition": "radius", "cell_radius": 0.2},
     "none": {"partition": "none"},
     "laplace": {"cell_size": 60, "kernel": "laplace"},
+    "manhattan": {"cell_size": 60, "kernel": "manhattan"},
     "quantile": {"cell_size": 60, "scaling": "quantile"},
 }
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from localsvm import _reference as reference
 from localsvm._native import evaluate
 
-KERNELS = ("gauss", "laplace")
+KERNELS = ("gauss", "laplace", "manhattan")
 EXP_ERROR = 2.5e-7
 ROUNDOFF = 2.0**-24
 CLOSE_ERROR = 5e-4  # relative, of the kernel where evaluate may expand ||x - s||^2

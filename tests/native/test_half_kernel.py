@@ -36,7 +36,7 @@ def solve_ridge(cell, y, n_folds, **options):
 # ------------------------------------------------------------------------------------------ matrix
 
 
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 @pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.parametrize("n", SIZES)
 def test_the_matrix_is_that_of_a_cell_that_stores_all_of_it(n, storage, kernel):
@@ -131,7 +131,7 @@ def test_a_part_has_no_parts_and_no_width_of_its_own():
         ((samples(9)[:, :0], [9], "gauss"), "at least one feature"),
         ((samples(9), [8], "gauss"), "last fold"),
         ((samples(9), [5, 3, 9], "gauss"), "must not decrease"),
-        ((samples(9), [9], "cauchy"), "'gauss' or 'laplace'"),
+        ((samples(9), [9], "cauchy"), "'gauss', 'laplace' or 'manhattan'"),
         ((samples(9), [9], "gauss", None, None, 0), "at least one thread"),
     ],
 )

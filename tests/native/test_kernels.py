@@ -6,25 +6,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from localsvm import _native
 from localsvm import _reference as reference
 from localsvm._native import Cell, kernel_values
 
-KERNELS = ("gauss", "laplace")
+KERNELS = ("gauss", "laplace", "manhattan")
 EXP_ERROR = 2.5e-7  # relative, of exp(x) for -87 <= x <= 0 (simd.h)
 EXP_LOWEST = 87.0  # exp(-x) is zero beyond
 ROUNDOFF = 2.0**-24  # of one float32 operation, relative
 
 
-def argument(kernel, width, squared):
-    """-log k in float64, for float32 input."""
-    squared, width = squared.astype(np.float64), float(np.float32(width))
-    return squared / width**2 if kernel == "gauss" else np.sqrt(squared) / width
+def argument(kernel, width, distances):
+    """-log k in float64, for float32 distances as the kernel takes them."""
+    distances, width = distances.astype(np.float64), float(np.float32(width))
+    return {"gauss": distances / width**2, "laplace": np.sqrt(distances) / width, "manhattan": distances / width}[
+        kernel
+    ]
 
 
 def distances_for(kernel, arguments):
-    """Squared distances that at width 1 give these arguments of exp, without rounding."""
+    """Distances that at width 1 give these arguments of exp, without rounding."""
     arguments = arguments.astype(np.float32)
-    if kernel == "gauss":
+    if kernel != "laplace":
         return arguments
     # Multiples of 2^-5 below 128 have squares of at most 24 bits: sqrt gives them back.
     steps = np.round(arguments * 32) / 32
@@ -34,9 +37,9 @@ def distances_for(kernel, arguments):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_exp_keeps_its_stated_relative_error_over_the_whole_range(kernel):
     everywhere = np.concatenate([np.linspace(0, EXP_LOWEST, 400_001), np.geomspace(1e-38, EXP_LOWEST, 100_001), [0.0]])
-    squared = distances_for(kernel, everywhere)
-    exact = np.exp(-argument(kernel, 1.0, squared))
-    error = np.abs(kernel_values(kernel, 1.0, squared) - exact) / exact
+    distances = distances_for(kernel, everywhere)
+    exact = np.exp(-argument(kernel, 1.0, distances))
+    error = np.abs(kernel_values(kernel, 1.0, distances) - exact) / exact
     assert error.max() < EXP_ERROR
 
 
@@ -45,20 +48,20 @@ def test_exp_keeps_its_stated_relative_error_over_the_whole_range(kernel):
 def test_at_any_width_only_the_rounding_of_the_argument_is_added(kernel, width):
     unit = width**2 if kernel == "gauss" else width
     scaled = np.linspace(0, EXP_LOWEST - 1, 50_001) * unit
-    squared = (scaled if kernel == "gauss" else scaled**2).astype(np.float32)
-    x = argument(kernel, width, squared)
+    distances = (scaled**2 if kernel == "laplace" else scaled).astype(np.float32)
+    x = argument(kernel, width, distances)
     exact = np.exp(-x)
     # Three roundings on the way to x, each a relative one of x and so an absolute one of log k.
     allowed = EXP_ERROR + 3 * ROUNDOFF * x * (1 + 1e-6)
-    assert (np.abs(kernel_values(kernel, width, squared) - exact) / exact <= allowed).all()
+    assert (np.abs(kernel_values(kernel, width, distances) - exact) / exact <= allowed).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_far_apart_is_exactly_zero(kernel):
     beyond = np.array([EXP_LOWEST + 1, 1e3, 1e18, np.finfo(np.float32).max, np.inf])
-    squared = (beyond if kernel == "gauss" else np.square(beyond)).clip(max=3e38)
-    squared = np.append(squared, np.inf).astype(np.float32)
-    assert (kernel_values(kernel, 1.0, squared) == 0).all()
+    distances = (np.square(beyond) if kernel == "laplace" else beyond).clip(max=3e38)
+    distances = np.append(distances, np.inf).astype(np.float32)
+    assert (kernel_values(kernel, 1.0, distances) == 0).all()
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -75,16 +78,16 @@ def test_distance_zero_gives_exactly_one(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_kernel_falls_with_the_distance(kernel):
-    squared = distances_for(kernel, np.linspace(0, EXP_LOWEST + 1, 200_001))
-    k = kernel_values(kernel, 1.0, squared).astype(np.float64)
-    x = argument(kernel, 1.0, squared)
+    distances = distances_for(kernel, np.linspace(0, EXP_LOWEST + 1, 200_001))
+    k = kernel_values(kernel, 1.0, distances).astype(np.float64)
+    x = argument(kernel, 1.0, distances)
     # Nearer by more than twice the error of exp: larger for certain. Else equal up to that error.
     assert (np.diff(k)[np.diff(x) > 2 * EXP_ERROR] <= 0).all()
     assert (np.diff(k) <= 2 * EXP_ERROR * k[:-1]).all()
 
 
 @given(
-    squared=hnp.arrays(
+    distances=hnp.arrays(
         np.float32,
         st.integers(1, 70),
         elements=st.floats(0, 2.0**100, width=32, allow_subnormal=False),
@@ -93,9 +96,9 @@ def test_the_kernel_falls_with_the_distance(kernel):
     kernel=st.sampled_from(KERNELS),
 )
 @settings(max_examples=100, deadline=None)
-def test_kernel_values_do_not_depend_on_their_place_in_the_array(squared, width, kernel):
-    together = kernel_values(kernel, width, squared)
-    alone = [kernel_values(kernel, width, squared[i : i + 1])[0] for i in range(len(squared))]
+def test_kernel_values_do_not_depend_on_their_place_in_the_array(distances, width, kernel):
+    together = kernel_values(kernel, width, distances)
+    alone = [kernel_values(kernel, width, distances[i : i + 1])[0] for i in range(len(distances))]
     np.testing.assert_array_equal(together, np.array(alone))
     assert ((together >= 0) & (together <= 1)).all()
 
@@ -114,12 +117,21 @@ def points(draw):
     return X.astype(np.float32)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "exactly"),
+    [
+        ("gauss", reference.squared_distances),
+        ("laplace", reference.squared_distances),
+        ("manhattan", reference.manhattan_distances),
+    ],
+)
 @given(X=points())
 @settings(max_examples=60, deadline=None)
-def test_distances_equal_those_of_float64_up_to_rounding(X):
+def test_distances_equal_those_of_float64_up_to_rounding(kernel, exactly, X):
     n, d = X.shape
-    distances = Cell(X, [n], "gauss").distances()
-    exact = reference.squared_distances(X, X)
+    distances = Cell(X, [n], kernel).distances()
+    np.testing.assert_array_equal(_native.distances(X, [0, n - 1], kernel), distances[[0, n - 1]])
+    exact = exactly(X, X)
     # A difference, its square, a sum of d terms: d + 2 roundings of numbers that never cancel.
     np.testing.assert_allclose(distances, exact, rtol=1.01 * (d + 2) * ROUNDOFF, atol=1e-37)
 
@@ -164,7 +176,7 @@ def test_the_kernel_matrix_is_the_kernel_of_the_distances(kernel):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_distances_beyond_float32_are_infinite_and_their_kernel_zero(kernel):
-    X = np.array([[-3e38], [0.0], [3e38]], dtype=np.float32)
+    X = np.array([[-3e38, -3e38], [0.0, 0.0], [3e38, 3e38]], dtype=np.float32)
     cell = Cell(X, [3], kernel)
     cell.set_width(1.0)
     np.testing.assert_array_equal(cell.distances() == np.inf, ~np.eye(3, dtype=bool))
@@ -184,7 +196,7 @@ def test_extreme_widths_give_the_identity_or_ones_and_never_nan(kernel, width):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((np.zeros((2, 1), np.float32), [2], "poly"), "kernel must be 'gauss' or 'laplace'"),
+        ((np.zeros((2, 1), np.float32), [2], "poly"), "kernel must be 'gauss', 'laplace' or 'manhattan'"),
         ((np.zeros((2, 1), np.float32), [1], "gauss"), "the last fold must end at the last row"),
         ((np.zeros((2, 1), np.float32), [2, 1, 2], "gauss"), "fold ends must not decrease"),
         ((np.zeros((0, 1), np.float32), [0], "gauss"), "between 1 and 2\\*\\*20 rows"),

@@ -105,7 +105,7 @@ def level(request):
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 def test_paths_of_several_problems_are_the_paths_of_each(level, kernel, n_threads):
     cell = make_cell(kernel=kernel)
     weight = np.random.default_rng(1).uniform(0.5, 2, size=N)
@@ -148,7 +148,7 @@ def test_no_lams_is_nothing_to_do():
 
 
 @pytest.mark.parametrize("storage", ["full", "kernel", "rows"])
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 def test_distances_and_kernel_of_a_part_are_those_of_a_cell_of_its_rows(level, kernel, storage):
     whole = make_cell(kernel=kernel, max_bytes=native_bytes(storage))
     assert whole.storage == storage

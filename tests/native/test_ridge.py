@@ -36,7 +36,7 @@ TIGHT = 1e-7
 
 @pytest.mark.parametrize("width", [0.05, 0.3, 1.0, 10.0])
 @pytest.mark.parametrize("weight", [UNIT, WEIGHT], ids=["unit", "weights"])
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 @pytest.mark.parametrize("tolerance", [1e-2, 1e-3, 1e-5])
 def test_a_solve_ends_with_a_true_certificate(width, weight, kernel, tolerance):
     solved = solve(weight=weight, width=width, kernel=kernel, tolerance=tolerance, folds=[-1, 0, 3])
@@ -237,7 +237,7 @@ def test_no_target_no_fold_no_lam():
     seed=st.integers(0, 2**31),
     n=st.integers(1, 60),
     width=st.sampled_from([1e-3, 0.3, 1e3]),
-    kernel=st.sampled_from(["gauss", "laplace"]),
+    kernel=st.sampled_from(["gauss", "laplace", "manhattan"]),
 )
 def test_weights_and_lams_of_any_size_leave_finite_results_and_true_certificates(seed, n, width, kernel):
     rng = np.random.default_rng(seed)

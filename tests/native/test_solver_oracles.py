@@ -131,7 +131,7 @@ def test_identical_rows_are_solved_like_one_weighted_row(n, positive):
     distinct=st.integers(1, 50),
     seed=st.integers(0, 2**32 - 1),
     width=st.sampled_from([0.05, 0.5, 5.0]),
-    kernel=st.sampled_from(["gauss", "laplace"]),
+    kernel=st.sampled_from(["gauss", "laplace", "manhattan"]),
     cut=st.floats(0, 1),
 )
 @settings(max_examples=150, deadline=None)

@@ -75,7 +75,7 @@ def restored_level():
 
 
 @pytest.mark.parametrize("level", available_simd_levels())
-@pytest.mark.parametrize("kernel", ["gauss", "laplace"])
+@pytest.mark.parametrize("kernel", ["gauss", "laplace", "manhattan"])
 def test_results_are_the_same_to_the_bit_in_every_storage_and_number_of_threads(level, kernel, restored_level):
     set_simd_level(level)
     X, y = noisy(250)

@@ -146,6 +146,7 @@ PROBLEMS = {
     "hinge, weights": hinge(X4, Y4, RANDOM_WEIGHT),
     "hinge, class weights": hinge(X4, Y4, np.where(Y4 > 0, 0.02, 1.98)),
     "hinge, laplace": hinge(X4, Y4, kernel="laplace"),
+    "hinge, manhattan": hinge(X4, Y4, kernel="manhattan"),
     "median": pinball(X1, curve(X1), 0.5),
     "median, laplace": pinball(X4, curve(X4), 0.5, kernel="laplace"),
     "quantile 0.05": pinball(X4, curve(X4), 0.05),

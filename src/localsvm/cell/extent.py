@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import nearest_centres
+from localsvm import _native
 from localsvm.data.content import Rows
 from localsvm.data.rows import mean_ball
 
@@ -19,9 +19,10 @@ def cell_radius(rows: Rows) -> float:
     return radius if radius > 0 else 1.0
 
 
-def median_distance(X: NDArray[np.float32]) -> float:
+def median_distance(X: NDArray[np.float32], kernel: str) -> float:
     """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
-    some = X[:: max(1, len(X) // 32)][:32]
-    squared = np.concatenate([nearest_centres(X, row[None, :])[1] for row in some])
-    positive = squared[squared > 0]
-    return float(np.sqrt(np.median(positive.astype(np.float64)))) if len(positive) else 1.0
+    some = range(0, len(X), max(1, len(X) // 32))[:32]
+    distances = _native.distances(X, some, kernel)
+    positive = distances[distances > 0].astype(np.float64)
+    median = float(np.median(positive)) if len(positive) else 1.0
+    return median if kernel == "manhattan" else float(np.sqrt(median))

@@ -30,7 +30,7 @@ _SMALLEST_LAM = {10: 1e-3, 15: 1e-4, 20: 1e-5}
 Factors = tuple[float, float]
 """On the smallest and on the largest candidate."""
 
-KERNEL_WIDTH = {"gauss": 1.0, "laplace": 4.0}
+KERNEL_WIDTH = {"gauss": 1.0, "laplace": 4.0, "manhattan": 2.0}
 """A factor on the default widths: exp(-distance/width) needs larger ones than the Gaussian."""
 
 

@@ -145,7 +145,7 @@ class _CellTraining:
         candidates = partial(
             grid.candidates,
             radius=self.task.radius,
-            unit=median_distance(self.rows.X),
+            unit=median_distance(self.rows.X, self.settings.kernel),
             n_features=self.rows.X.shape[1],
         )
         self.widths, _ = candidates(n_train=share * float(self.rows.weight.sum()))

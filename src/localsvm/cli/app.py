@@ -26,7 +26,7 @@ app = typer.Typer(
 
 Task = StrEnum("Task", ["auto", "classify", "regress", "quantile", "expectile"])
 Scaling = StrEnum("Scaling", ["auto", "minmax", "standard", "quantile", "none"])
-Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace"])
+Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace", "manhattan"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
 

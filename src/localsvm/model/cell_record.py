@@ -14,7 +14,7 @@ import numpy as np
 from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, LeftOutSamples, OutOfFold, TrainedCell
 from localsvm.records import Fields
 
-KERNELS = ("gauss", "laplace")
+KERNELS = ("gauss", "laplace", "manhattan")
 
 
 def cell_values(cell: TrainedCell) -> dict[str, Any]:

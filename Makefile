@@ -1,6 +1,6 @@
 # Every target sets up what it needs: Python >= 3.11, make and a C++20 compiler are enough.
 #
-#   make demo       train on bundled data and show what came out
+#   make demo       train on bundled data, show what came out, and leave models and reports in build/demo
 #   make test       the whole suite; installs a browser and Java for it where there is none (Debian, as root)
 #   make lint types layers    ruff; mypy --strict; the import rules
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
@@ -26,7 +26,7 @@ BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.installed
-	$(PY) -m localsvm demo
+	$(PY) -m localsvm demo --keep build/demo
 
 test: $(VENV)/.installed browser java
 	$(PY) -m pytest $(ARGS)

@@ -141,6 +141,14 @@ def test_files_are_converted(shell, toy_files):
     assert first.equals(second.cast(first.schema))
 
 
+def test_the_demo_leaves_models_and_reports(shell):
+    done = shell.run("demo", "--rows", "300", "--keep", "kept")
+    assert "What came out" in done.stdout
+    for name in ("forest-cover", "toy-mixture"):
+        assert localsvm.load(shell.path(f"kept/{name}.lsvm")).n_cells_ == 1
+        assert "</html>" in shell.path(f"kept/{name}.html").read_text()
+
+
 @pytest.mark.parametrize("command", ["demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"])
 def test_help_teaches_with_examples(shell, command):
     text = shell.run(command, "--help").stdout

@@ -105,6 +105,7 @@ def _commands(
 @app.command()
 def demo(
     rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows of each data set.")] = 15000,
+    keep: Annotated[Path | None, typer.Option(help="A folder for the models and a report of each.")] = None,
     jobs: Jobs = None,
 ) -> None:
     """Train on bundled forest data and on the paper's toy mixture, and show what came out.
@@ -112,10 +113,10 @@ def demo(
     Examples
     --------
         localsvm demo
-        localsvm demo --rows 2000 --jobs 1
+        localsvm demo --rows 2000 --keep demo/
     """
     with sentences():
-        run_demo(rows, jobs)
+        run_demo(rows, jobs, keep)
 
 
 @app.command()

@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from rich.table import Table
 import localsvm
 from localsvm import GridEdgeWarning, LocalSVC
 from localsvm.data import load_covtype_sample, toy_bayes_error, toy_mixture
+from localsvm.evaluation import Evaluator
 
 PHASES = ("scaling", "relevance", "partition", "kernel", "solver", "validation", "selection")
 _SECTION_ENDS = ("test rows", "support vectors", "Bayes error")
@@ -43,8 +45,8 @@ class Outcome:
     error: float
 
 
-def run_demo(n_rows: int, n_jobs: int | None) -> None:
-    """Train, test and print."""
+def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
+    """Train, test and print; keep the models and their reports if there is a folder for them."""
     console = Console()
     console.print(
         f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of at most 2000 rows, a machine\n"
@@ -59,6 +61,23 @@ def run_demo(n_rows: int, n_jobs: int | None) -> None:
         style="dim",
         highlight=False,
     )
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        for outcome in outcomes:
+            page = _write(outcome, keep)
+            console.print(f"Model and report: {page.with_suffix('.lsvm')}, {page}", highlight=False, soft_wrap=True)
+
+
+def _write(outcome: Outcome, folder: Path) -> Path:
+    """Write the model and its page."""
+    from localsvm.report import write_report
+
+    data, estimator = outcome.data, outcome.estimator
+    evaluator = Evaluator(estimator)
+    evaluator.add(data.X_test, data.y_test)
+    file = folder / data.name.partition(",")[0].replace(" ", "-")
+    estimator.save(file.with_suffix(".lsvm"))
+    return write_report(estimator, file.with_suffix(".html"), evaluator.result(), data.name.capitalize())
 
 
 def _data_sets(n_rows: int) -> Iterator[DataSet]:

@@ -34,9 +34,11 @@ n_folds : int, default=5
     of the samples validates, the others train.
 grid : int or Grid, default=10
     The grid of widths and lams: steps in each direction, or a `Grid`.
-kernel : {"auto", "gauss", "laplace"}, default="auto"
-    exp(-||x-x'||^2/width^2) or exp(-||x-x'||/width). "auto" tries both on a pilot sample, and takes
-    the first unless the second errs less by more than noise; of less than 1000 samples, the first.
+kernel : {"auto", "gauss", "laplace", "manhattan"}, default="auto"
+    exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or exp(-|x-x'|/width) with the sum of the absolute
+    differences, which suits features that matter one by one, as in trees. "auto" tries them on a
+    pilot sample, and takes the first unless another errs less by more than noise; of less than
+    1000 samples, the first.
 relevance : "auto", None or array-like of shape (n_features,), default="auto"
     Weights that scaled features are multiplied with: the metric in which cells are found and
     distances measured. "auto" learns them on a pilot sample, from the slopes of machines that are

@@ -63,7 +63,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     coarse_size = _param("coarse_size", "most rows of a coarse cell, which one task trains")
     n_folds = _param("n_folds", "folds of the cross-validation in a cell")
     grid = _param("grid", "widths and lams to try: 10, 15, 20, or a Grid", _grid)
-    kernel = _param("kernel", "'auto', 'gauss' or 'laplace'")
+    kernel = _param("kernel", "'auto', 'gauss', 'laplace' or 'manhattan'")
     relevance = _param("relevance", "'auto', None, or a weight for every feature", _numbers)
     scaling = _param("scaling", "'auto', 'minmax', 'standard', 'quantile' or None")
     search = _param("search", "'full' or 'racing'")

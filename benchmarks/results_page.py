@@ -210,8 +210,11 @@ def _rates(runs: Frame) -> str:
     return _section("Rare classes", told, ["", "", "TPR", "TNR", "TPR x TNR"], rows)
 
 
-def _accuracy(runs: Frame) -> str:
-    """Losses and seconds of the learned metric and its peers; of LightGBM's two sizes the better one on each split."""
+def accuracy_lines(runs: Frame) -> list[list[str]]:
+    """Return losses and seconds of the learned metric and its peers, the header first.
+
+    Of LightGBM's two sizes the better one on each split counts.
+    """
     runs = runs.fillna({"settings": ""})
     columns = {
         "localsvm": (runs["program"] == "localsvm") & (runs["settings"] == ""),
@@ -230,7 +233,11 @@ def _accuracy(runs: Frame) -> str:
         )
         kind = "error" if task == "classes" else "MSE"
         rows.append([name, f"{n:,}", str(of_set["split"].nunique()), kind, *losses, *seconds])
-    header = ["", "rows", "splits", "loss", *columns, *(f"{program}, s" for program in columns)]
+    return [["", "rows", "splits", "loss", *columns, *(f"{program}, s" for program in columns)], *rows]
+
+
+def _accuracy(runs: Frame) -> str:
+    header, *rows = accuracy_lines(runs)
     told = (
         '`localsvm` with its defaults, and with `relevance=None, kernel="gauss"`; of LightGBM the better of two sizes, '
         "by the test rows; xRFM with its defaults, on sets of at most 21 000 rows and one split; liquidSVM with one "
@@ -321,6 +328,10 @@ def _told(program: str, settings: str) -> str:
 
 
 def _section(title: str, told: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return f"## {title}\n\n{told}\n\n{markdown_table(header, rows)}\n"
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
     lines = [header, ["---"] * len(header), *rows]
-    table = "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-    return f"## {title}\n\n{told}\n\n{table}\n"
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

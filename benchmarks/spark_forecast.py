@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.ecbdl import N_FEATURES
+from benchmarks.marked import replace_marked
 from benchmarks.spark_scale import FILE
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "scaling.md"
-BEGIN, END = "<!-- benchmarks.spark_forecast: begin -->\n", "<!-- benchmarks.spark_forecast: end -->\n"
 # The paper's set and machines: two processors of six cores each.
 N_TRAIN, N_TEST, WORKERS, CORES = 32_000_000, 2_900_000, 11, 12
 PAPER_HOURS = {10_000: "4.8 (7 workers)"}
@@ -127,12 +127,6 @@ def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in (header, rule, *lines)]
 
 
-def write(page: Path, text: str) -> None:
-    """Replace what stands between the marks of a page."""
-    before, _, rest = page.read_text().partition(BEGIN)
-    page.write_text(before + BEGIN + text + END + rest.partition(END)[2])
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.spark_forecast",
@@ -144,7 +138,7 @@ def main() -> None:
     given = parser.parse_args()
     text = tables(read(given.results))
     if given.write:
-        write(PAGE, text)
+        replace_marked(PAGE, "benchmarks.spark_forecast", text)
     else:
         print(text, end="")
 

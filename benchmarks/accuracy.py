@@ -26,7 +26,7 @@ from benchmarks.tasks import programs
 from benchmarks.tasks.problems import Problem, rows
 from benchmarks.tasks.splits import splits_of
 from benchmarks.tasks.store import Run
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN, WorkerFailed
 
 FILE = RESULTS / "accuracy.csv"
 LAYOUT = Layout(
@@ -69,12 +69,18 @@ Measured = list[tuple[float, float, float] | None]
 
 
 def measure(run: Run) -> Figures:
-    """Train and predict in a fresh process; return the seconds, the loss, and its standard error over test rows."""
+    """Train and predict in a fresh process; return the seconds, the loss, and its standard error over test rows.
+
+    A peer that fails, for lack of memory perhaps, has no figures: its messages are on the terminal.
+    """
     data = coded(rows(run.problem), run.problem.task)
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
-        figures = _run(run, {"file": str(file), "predictions": str(predictions)})
+        try:
+            figures = _run(run, {"file": str(file), "predictions": str(predictions)})
+        except WorkerFailed:
+            return {}
         predicted = np.load(predictions)[:, 0]
     y = data["y_test"]
     losses = (predicted != y).astype(float) if run.problem.task == "classes" else np.square(predicted - y)
@@ -96,7 +102,7 @@ def _measured(store: Store, problem: Problem, label: str, n_splits: int) -> Meas
         n_splits = 1 if problem.n_train <= XRFM_ROWS else 0
     found: Measured = []
     for split in splits_of(problem, n_splits):
-        runs = [run for run in (store.get(Run(split, program, chosen)) for chosen in settings) if run]
+        runs = [run for run in (store.get(Run(split, program, chosen)) for chosen in settings) if run and "loss" in run]
         best = min(runs, key=lambda run: run["loss"], default=None)
         found.append(None if best is None else (best["loss"], best["loss_error"], training(best)))
     return found

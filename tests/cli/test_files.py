@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -162,8 +164,11 @@ def test_without_arguments_the_commands_are_listed(shell):
         assert command in done.stdout + done.stderr
 
 
-def test_a_shell_can_complete_commands(shell):
-    assert "localsvm" in shell.process("--show-completion", "bash").stdout
+def test_a_shell_can_complete_commands():
+    # The shell is found among the processes above.
+    command = [sys.executable, "-m", "localsvm", "--show-completion"]
+    done = subprocess.run(["bash", "-c", '"$@" && true', "bash", *command], capture_output=True, text=True, check=True)
+    assert "localsvm" in done.stdout
 
 
 def test_the_version_is_told(shell):

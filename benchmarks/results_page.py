@@ -215,17 +215,12 @@ def accuracy_lines(runs: Frame) -> list[list[str]]:
 
     Of LightGBM's two sizes the better one on each split counts.
     """
-    runs = runs.fillna({"settings": ""})
-    columns = {
-        "localsvm": (runs["program"] == "localsvm") & (runs["settings"] == ""),
-        "the paper's metric": (runs["program"] == "localsvm") & (runs["settings"] != ""),
-        "LightGBM": runs["program"] == "LightGBM of a size",
-        "xRFM": runs["program"] == "xRFM",
-        "liquidSVM": runs["program"] == "liquidsvm",
-    }
+    runs = runs.assign(column=[_column(*run) for run in zip(runs["program"], runs["settings"].fillna(""), strict=True)])
+    columns = ("localsvm", "the paper's metric", "LightGBM", "xRFM", "liquidSVM")
     rows = []
-    for (name, task, n), of_set in runs.groupby(["set", "task", "n_train"], sort=False):
-        means = [_mean(_best(of_set[chosen])) for chosen in columns.values()]
+    by_size = runs.sort_values("n_train", ascending=False, kind="stable")
+    for (name, task, n), of_set in by_size.groupby(["set", "task", "n_train"], sort=False):
+        means = [_mean(_best(of_set[of_set["column"] == column])) for column in columns]
         digits = 4 if task == "classes" else 3
         losses, seconds = (
             [_decimals(mean.get(column), places) for mean in means]
@@ -234,6 +229,12 @@ def accuracy_lines(runs: Frame) -> list[list[str]]:
         kind = "error" if task == "classes" else "MSE"
         rows.append([name, f"{n:,}", str(of_set["split"].nunique()), kind, *losses, *seconds])
     return [["", "rows", "splits", "loss", *columns, *(f"{program}, s" for program in columns)], *rows]
+
+
+def _column(program: str, settings: str) -> str:
+    if program == "localsvm" and settings:
+        return "the paper's metric"
+    return {"LightGBM of a size": "LightGBM", "liquidsvm": "liquidSVM"}.get(program, program)
 
 
 def _accuracy(runs: Frame) -> str:

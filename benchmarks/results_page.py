@@ -215,7 +215,8 @@ def accuracy_lines(runs: Frame) -> list[list[str]]:
 
     Of LightGBM's two sizes the better one on each split counts.
     """
-    runs = runs.assign(column=[_column(*run) for run in zip(runs["program"], runs["settings"].fillna(""), strict=True)])
+    runs = runs.fillna({"settings": ""})
+    runs["column"] = [_column(*run) for run in zip(runs["program"], runs["settings"], strict=True)]
     columns = ("localsvm", "the paper's metric", "LightGBM", "xRFM", "liquidSVM")
     rows = []
     by_size = runs.sort_values("n_train", ascending=False, kind="stable")

@@ -35,8 +35,8 @@ n_folds : int, default=5
 grid : int or Grid, default=10
     The grid of widths and lams: steps in each direction, or a `Grid`.
 kernel : {"auto", "gauss", "laplace", "manhattan"}, default="auto"
-    exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or exp(-|x-x'|/width) with the sum of the absolute
-    differences, which suits features that matter one by one, as in trees. "auto" tries them on a
+    exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or the latter with the sum of the absolute
+    differences in place of the norm, which suits features that matter one by one, as in trees. "auto" tries them on a
     pilot sample, and takes the first unless another errs less by more than noise; of less than
     1000 samples, the first.
 relevance : "auto", None or array-like of shape (n_features,), default="auto"

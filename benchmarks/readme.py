@@ -13,7 +13,8 @@ import pandas as pd
 
 from benchmarks.csv_store import RESULTS
 from benchmarks.marked import replace_marked
-from benchmarks.results_page import accuracy_lines, markdown_table
+from benchmarks.results_page import accuracy_lines
+from benchmarks.tables import markdown_table
 
 PAGE = Path(__file__).resolve().parents[1] / "README.md"
 MARK = "benchmarks.readme"

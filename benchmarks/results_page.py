@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from benchmarks.csv_store import RESULTS, commit_day
+from benchmarks.tables import markdown_table
 
 Frame = pd.DataFrame
 NAMES = {
@@ -331,9 +332,3 @@ def _told(program: str, settings: str) -> str:
 
 def _section(title: str, told: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f"## {title}\n\n{told}\n\n{markdown_table(header, rows)}\n"
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table of Markdown."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)

@@ -1,4 +1,4 @@
-"""Tables on the terminal: a missing figure is a dash, a goal that is reached has a star."""
+"""Tables on the terminal and on pages: a missing figure is a dash, a goal that is reached has a star."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
         cells[0] = line[0].ljust(widths[0])
         print("  ".join(cells).rstrip())
     print(flush=True)
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table of Markdown."""
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
 def number(value: float | None, form: str = ".1f") -> str:

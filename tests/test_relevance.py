@@ -19,6 +19,7 @@ from localsvm import (
     LocalSVR,
 )
 from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import KERNELS
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.columns import Table
@@ -28,7 +29,7 @@ from localsvm.data.scaling import fit_to_ends
 from localsvm.partition import voronoi_partition
 from localsvm.pilot import Sample
 from localsvm.reduction import Regression
-from localsvm.relevance import KERNELS, PilotPlan, learn_metric
+from localsvm.relevance import PilotPlan, learn_metric
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),

@@ -13,6 +13,7 @@ from benchmarks.csv_store import RESULTS
 from benchmarks.paper.scales import FULL, SETTINGS, Scale
 from benchmarks.paper.tables import shown
 from benchmarks.paper.written import read_lines
+from benchmarks.tables import markdown_table
 
 DIFFERENCES = Path(__file__).with_name("differences.md")
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -107,8 +108,7 @@ def _tables(scale: Scale) -> list[str]:
 def _markdown(lines: Sequence[dict[str, str]]) -> str:
     columns = [name for name in lines[0] if name not in _ASIDE and any(line[name] for line in lines)]
     rows = [[_value(line[name]) for name in columns] for line in lines]
-    table = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(row) + " |" for row in table) + "\n"
+    return markdown_table(columns, rows) + "\n"
 
 
 def _value(text: str) -> str:

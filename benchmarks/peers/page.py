@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks.csv_store import machine
 from benchmarks.peers.compared import Compared, Result, frontier
 from benchmarks.peers.problems import TITLES
-from benchmarks.tables import print_table
+from benchmarks.tables import markdown_table, print_table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMS = {"loss": ".4f", "train": ".2f", "predict": ".3f", "peak": ".2f"}
@@ -50,8 +50,7 @@ def write(compared: dict[str, Compared], folder: Path, *, published: bool) -> No
         shutil.copyfile(folder / "pareto.png", DOCS / picture)
     parts = [_HEAD.format(machine=machine(), picture=picture)]
     for title, header, lines in _tables(compared):
-        rows = [header, ["---"] * len(header), *lines]
-        parts.append(f"## {title}\n\n" + "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n")
+        parts.append(f"## {title}\n\n{markdown_table(header, lines)}\n")
     file.write_text("\n".join(parts))
     print(f"  {file}", flush=True)
 

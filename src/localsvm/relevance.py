@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
 from localsvm.cell.extent import cell_radius
-from localsvm.cell.folds import make_folds
+from localsvm.cell.folds import fold_order
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
@@ -32,9 +32,6 @@ from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
 from localsvm.pilot import Sample
 from localsvm.reduction import Reduction, Regression
-
-KERNELS = ("gauss", "laplace", "manhattan")
-"""Those that the pilot chooses from, the plainer first."""
 
 # Of the pilot; docs/decisions.md has the figures.
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
@@ -235,9 +232,9 @@ class _Pilot:
         """Return the loss of every row by the machine that has not seen it, in the order of the rows."""
         left_out = cell.out_of_fold
         assert left_out is not None, "training leaves the scores of samples left out"
-        in_folds = make_folds(replace(rows, y=np.arange(float(len(rows.y)))), _FOLDS, stratify=False).y.astype(np.intp)
+        order, _ = fold_order(rows, _FOLDS, stratify=False)
         losses = np.empty(len(rows.y))
-        losses[in_folds] = self._reduction.risk(left_out.y, left_out.scores.astype(np.float64))
+        losses[order] = self._reduction.risk(left_out.y, left_out.scores.astype(np.float64))
         return np.nan_to_num(losses)  # of equal rows, that all machines have seen
 
     @property

@@ -40,7 +40,13 @@ class FoldedRows:
 
 
 def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
-    """Deal the distinct feature rows, in the order of their hash, to the folds in turn.
+    """Return the rows in the order of their folds."""
+    order, ends = fold_order(rows, n_folds, stratify)
+    return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends)
+
+
+def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+    """Deal the distinct feature rows, in the order of their hash, to the folds in turn; return the order and the ends.
 
     With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, each class is dealt
     separately, and a class goes on where the last one stopped.
@@ -52,11 +58,5 @@ def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
     fold_of_group = np.empty(rows.n_groups, dtype=np.int64)
     fold_of_group[dealt] = np.arange(rows.n_groups) % n_folds
     fold = fold_of_group[rows.group]
-    order = np.argsort(fold, kind="stable")
     ends = np.cumsum(np.bincount(fold, minlength=n_folds))
-    return FoldedRows(
-        X=np.ascontiguousarray(rows.X[order]),
-        y=rows.y[order],
-        weight=rows.weight[order],
-        ends=tuple(int(end) for end in ends),
-    )
+    return np.argsort(fold, kind="stable"), tuple(int(end) for end in ends)

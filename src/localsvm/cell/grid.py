@@ -33,6 +33,9 @@ Factors = tuple[float, float]
 KERNEL_WIDTH = {"gauss": 1.0, "laplace": 4.0, "manhattan": 2.0}
 """A factor on the default widths: exp(-distance/width) needs larger ones than the Gaussian."""
 
+KERNELS = tuple(KERNEL_WIDTH)
+"""All there are, the plainer first."""
+
 
 @dataclass(frozen=True)
 class Grid:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from localsvm.cell.grid import Grid
+from localsvm.cell.grid import KERNELS, Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.data.columns import Columns, Table, learn_columns
 from localsvm.data.disk import RowFile
@@ -48,7 +48,6 @@ from localsvm.partition.build import PartitionPlan
 from localsvm.preparation import FitSettings, available_threads
 from localsvm.records import Fields
 from localsvm.reduction import Reduction
-from localsvm.relevance import KERNELS
 from localsvm.training import OnProgress, Progress
 
 CellRecord = dict[str, Any]
@@ -354,7 +353,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         features as given. Each sample's derivatives are those of its own cell; cells that are
         averaged in prediction are averaged here. They are 0 where a value is cut, as a prediction at
         the end of the targets' range is, and for a feature that was constant. At a sample that the
-        Laplace kernel was trained on, where the function has a tip, that tip counts as flat.
+        Laplace kernel was trained on, where the function has a tip, that tip counts as flat, and so do the
+        edges of the Manhattan one, where a feature is that of such a sample.
 
         Parameters
         ----------

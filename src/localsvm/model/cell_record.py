@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from localsvm.cell.grid import KERNELS
 from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, LeftOutSamples, OutOfFold, TrainedCell
 from localsvm.records import Fields
-
-KERNELS = ("gauss", "laplace", "manhattan")
 
 
 def cell_values(cell: TrainedCell) -> dict[str, Any]:

@@ -302,3 +302,12 @@ def test_a_million_rows_are_learned_from():
     assert sum(record["size"] for record in clf.cells_) > 990_000
     new, labels = toy_mixture(50_000, 3, random_state=1)
     assert 1 - clf.score(new, labels) < toy_bayes_error(3) + 0.01
+
+
+def test_cells_are_of_5000_rows_where_there_are_few_whether_said_or_not(points):
+    data = toy_mixture(5100, 3, random_state=4)
+    chosen, given = (
+        fit(data, "none", partition="voronoi", grid=Grid(1, 1), **size) for size in ({}, {"cell_size": 5000})
+    )
+    assert chosen.n_cells_ == 2
+    same_models(chosen, given, points)

@@ -84,7 +84,7 @@ class FitSettings:
             "objective": decision.objective,
             "false_alarm": decision.false_alarm,
             "partition": partition.kind if isinstance(partition.kind, str) else type(partition.kind).__name__,
-            "cell_size": partition.cell_size,
+            "cell_size": partition.cell_size or "auto",
             "cell_radius": partition.cell_radius,
             "n_folds": cell.n_folds,
             "grid": asdict(cell.grid),
@@ -158,6 +158,7 @@ def prepare(
 ) -> Prepared:
     """Scale rows of positive weight, and cut them into cells."""
     begin = time.perf_counter()
+    settings = replace(settings, partition=settings.partition.sized(len(X)))
     limit = MemoryLimit.of(settings.max_memory)
     _check_memory(X, settings, limit)
     with ThreadPoolExecutor(settings.n_threads) as pool:

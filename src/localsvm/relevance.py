@@ -35,7 +35,7 @@ from localsvm.reduction import Reduction, Regression
 
 # Of the pilot; docs/decisions.md has the figures.
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
-_ROWS = (8000, 20_000)  # of the sample: a quarter of all, but no less and no more
+_MOST_ROWS = 20_000  # of the sample
 _CELL_ROWS = 2000  # of a cell at most
 _PARTS = 20  # of the rows, whose risks say what is noise
 _FOLDS, _WIDTHS = 2, 4
@@ -105,7 +105,7 @@ def learn_metric(
     start = Metric(weights, plan.kernels[0])
     if min(plan.n_rows, len(sample.y)) < _FEWEST_ROWS or (len(plan.kernels) == 1 and not plan.learns_weights):
         return start
-    used = slice(0, int(np.clip(plan.n_rows // 4, *_ROWS)))
+    used = slice(0, _MOST_ROWS)
     scaled = Sample(scaling.apply(sample.X[used]), sample.y[used], sample.weight[used])
     pilot = _Pilot(scaled, reduction, plan, thread_map)
     try:

@@ -24,7 +24,7 @@ from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike
 from localsvm.evaluation.intervals import Estimate
 from localsvm.evaluation.paired import Losses
 from localsvm.partition.base import hash_blocks
-from localsvm.partition.build import PartitionPlan
+from localsvm.partition.build import AUTO_SIZES, PartitionPlan
 from localsvm.preparation import FitSettings, present_rows
 from localsvm.training import OnProgress
 from localsvm.trial import TargetRows, Trial, run_trial
@@ -115,8 +115,8 @@ def advise(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the samples.
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor, optional
-        Has the parameters, `cell_size` among them; `partition` is what is compared. Not fitted. By default `LocalSVC()`
-        for classes and `LocalSVR()` for other numbers.
+        Has the parameters, `cell_size` among them, which is 2000 for "auto"; `partition` is what is compared. Not
+        fitted. By default `LocalSVC()` for classes and `LocalSVR()` for other numbers.
     callback : callable, optional
         Called with the `Progress` of the cells that are trained, from none to all for each way.
 
@@ -199,7 +199,7 @@ def _plans(n: int, size: int) -> Iterator[_Plan]:
 def _try_all(
     rows: TargetRows, held_out: TargetRows, settings: FitSettings, callback: OnProgress | None
 ) -> Iterator[tuple[Losses, Way]]:
-    n, size = len(rows.y), settings.partition.cell_size
+    n, size = len(rows.y), settings.partition.cell_size or AUTO_SIZES[0]
     hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed, map)
     first: Losses | None = None
     for plan in _plans(n, size):

@@ -44,7 +44,7 @@ OWN_CHOICES = {
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 
 REFUSED = {
-    "cell_size": [0, -5, 2.5, "2000", None, True, np.nan, [100]],
+    "cell_size": [0, -5, 2.5, "2000", "large", None, True, np.nan, [100]],
     "cell_radius": [0.0, -1.0, np.inf, np.nan, "1", True, [1.0]],
     "n_folds": [0, -3, 2.5, "5", None, True, [5]],
     "grid": [
@@ -77,7 +77,7 @@ OWN_REFUSED = {
 }
 LEVELS_NEEDED = r"give a number between 0 and 1, or a list of them, like \[0\.1, 0\.9\]"
 NEEDS = {
-    "cell_size": "an integer of at least 1 is needed",
+    "cell_size": "give 'auto' or an integer of at least 1",
     "cell_radius": "a positive number is needed",
     "n_folds": "an integer of at least 1 is needed",
     "grid": r"give the number of steps \(10, 15, 20\) or a Grid",

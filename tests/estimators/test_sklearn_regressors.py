@@ -67,7 +67,7 @@ def beyond_small_cells_and_several_levels(estimator):
     """What the checks ask for that many small cells, and a column for every level, cannot do."""
     found = {}
     weights = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    if estimator.cell_size < 100:
+    if estimator.cell_size != "auto":
         found |= dict.fromkeys(weights, "cell_size counts rows")
     level = getattr(estimator, "quantile", getattr(estimator, "expectile", None))
     if np.ndim(level) == 1:

@@ -160,3 +160,15 @@ def test_members_are_grouped_alike_whatever_the_number_of_cells(labels, n_cells)
     assert members.order.tolist() == sorted(range(len(labels)), key=numbers.__getitem__)
     for cell in set(numbers):
         assert members.rows(cell).tolist() == [row for row, number in enumerate(numbers) if number == cell]
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**6))
+def test_cells_of_their_own_size_are_never_less_work_for_more_rows(n_rows, more):
+    few, many = (PartitionPlan().sized(n).size for n in (n_rows, n_rows + more))
+    assert 2000 <= many <= few <= 5000
+    assert n_rows * few <= (n_rows + more) * (many + 1)  # sizes are rounded down
+
+
+@given(st.integers(0, 10**9), st.integers(1, 10**6))
+def test_a_size_that_is_given_stays(n_rows, size):
+    assert PartitionPlan(cell_size=size).sized(n_rows).size == size

@@ -59,7 +59,7 @@ def test_bad_rows_are_refused_by_column_and_count(spark, rows, message):
         ({"weightCol": "w"}, InvalidParameter, "weightCol='w', but the columns are"),
         ({"labelCol": "name"}, InvalidData, "column 'name' has type string, but labelCol needs numbers. StringIndexer"),
         ({"featuresCol": "name"}, InvalidData, "column 'name' has type string: give a column of vectors"),
-        ({"cell_size": 0}, InvalidParameter, "cell_size=0: an integer of at least 1"),
+        ({"cell_size": 0}, InvalidParameter, "cell_size=0: give .auto. or an integer of at least 1"),
         ({"coarse_size": 0}, InvalidParameter, "coarse_size=0: an integer of at least 1"),
         ({"objective": "speed"}, InvalidParameter, "objective='speed' is not available"),
         ({"class_weight": {3: 1.0}}, InvalidParameter, r"class_weight names 3.0, but the classes are \[0.0, 1.0\]"),

@@ -40,6 +40,12 @@ Json = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=_RUNNING)]
 Jobs = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", rich_help_panel=_RUNNING)]
+CellSize = Annotated[
+    int | None,
+    typer.Option(
+        min=1, help="The most rows of a cell; otherwise 5000, and 2000 for many rows.", rich_help_panel=_CELLS
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(help="csv, libsvm, parquet, arrow, npz or npy; by the ending of the name.", rich_help_panel=_READING),
@@ -167,7 +173,7 @@ def train(
         bool, typer.Option(help="Learn how much each feature matters.", rich_help_panel=_LEARNING)
     ] = True,
     kernel: Annotated[Kernel, typer.Option(help="Of the distance.", rich_help_panel=_LEARNING)] = Kernel.auto,
-    cell_size: Annotated[int, typer.Option(min=1, help="The most rows of a cell.", rich_help_panel=_CELLS)] = 2000,
+    cell_size: CellSize = None,
     partition: Annotated[
         Partition, typer.Option(help="How space is cut into cells.", rich_help_panel=_CELLS)
     ] = Partition.voronoi,
@@ -220,7 +226,7 @@ def train(
         localsvm train big.parquet -t label --advise
     """
     parameters = {
-        "cell_size": cell_size,
+        "cell_size": cell_size or "auto",
         "partition": partition.value,
         "cell_radius": cell_radius,
         "grid": grid,

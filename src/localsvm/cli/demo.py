@@ -49,8 +49,8 @@ def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
     """Train, test and print; keep the models and their reports if there is a folder for them."""
     console = Console()
     console.print(
-        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of at most 2000 rows, a machine\n"
-        "in each, its width and lambda chosen by 5-fold cross-validation on a 10x10 grid: 500 solves a cell.\n",
+        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of a few thousand rows, a\n"
+        "machine in each, its width and lambda chosen by 5-fold cross-validation on a 10x10 grid: 500 solves a cell.\n",
         highlight=False,
     )
     outcomes = [_run(data, n_jobs, console) for data in _data_sets(n_rows)]

@@ -24,6 +24,7 @@ from localsvm.data.source import RowSource
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import (
+    check_cell_size,
     check_checkpoint,
     check_choice,
     check_integer,
@@ -85,7 +86,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        cell_size: int = 2000,
+        cell_size: int | str = "auto",
         partition: Any = "voronoi",
         cell_radius: float | None = None,
         n_folds: int = 5,
@@ -125,7 +126,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_verbosity(self.verbose)
         radius = None if self.cell_radius is None else check_positive("cell_radius", self.cell_radius)
         return FitSettings(
-            partition=PartitionPlan(self.partition, check_integer("cell_size", self.cell_size, 1), radius),
+            partition=PartitionPlan(self.partition, check_cell_size(self.cell_size), radius),
             cell=CellSettings(
                 reduction=reduction,
                 kernel=KERNELS[0] if self.kernel == "auto" else self.kernel,

@@ -103,7 +103,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        cell_size: int = 2000,
+        cell_size: int | str = "auto",
         partition: Any = "voronoi",
         cell_radius: float | None = None,
         n_folds: int = 5,

@@ -12,9 +12,10 @@ from typing import TypeVar
 _Class = TypeVar("_Class", bound=type)
 
 _PARAMETERS = """
-cell_size : int, default=2000
+cell_size : int or "auto", default="auto"
     Largest number of samples in a cell; only equal samples may be more. Larger cells err less and
-    take longer, in proportion to their size.
+    take longer, in proportion to their size. "auto" is 5000 for up to 50 000 samples, 2000 from
+    125 000 on, and 250 000 000 over their number in between.
 partition : {"voronoi", "chunks", "radius", "overlap", "none"} or object, default="voronoi"
     How the input space is cut into cells.
 

@@ -36,6 +36,23 @@ def check_integer(name: str, value: object, minimum: int) -> int:
     return int(value)
 
 
+def check_cell_size(cell_size: object) -> int | None:
+    """Return the most rows of a cell; None, for "auto", leaves that to the number of rows.
+
+    Examples
+    --------
+    >>> from localsvm.estimators.parameters import check_cell_size
+    >>> check_cell_size(2000), check_cell_size("auto")
+    (2000, None)
+    """
+    if isinstance(cell_size, str) and cell_size == "auto":
+        return None
+    try:
+        return check_integer("cell_size", cell_size, 1)
+    except InvalidParameter:
+        raise InvalidParameter(f"cell_size={cell_size!r}: give 'auto' or an integer of at least 1.") from None
+
+
 def check_positive(name: str, value: object) -> float:
     """Refuse what is not a positive, finite number."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):

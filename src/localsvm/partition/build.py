@@ -5,7 +5,7 @@ Enters: scaled rows and a `PartitionPlan`. Leaves: a partition and the training 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -24,13 +24,18 @@ from localsvm.partition.whole import build_whole
 
 NAMES = ("voronoi", "chunks", "radius", "overlap", "none")
 
+# Of cells whose size is not given; docs/decisions.md has the figures.
+AUTO_SIZES = (2000, 5000)
+_WORK = 250_000_000  # rows times the size of a cell, to which seconds are proportional
+
 
 @dataclass(frozen=True)
 class PartitionPlan:
     """How to cut the input space: one of `NAMES` or a partition, and its sizes."""
 
     kind: Any = "voronoi"
-    cell_size: int = 2000
+    cell_size: int | None = None
+    """The most rows of a cell; None leaves it to the number of rows."""
     cell_radius: float | None = None
 
     def __post_init__(self) -> None:
@@ -52,12 +57,31 @@ class PartitionPlan:
         if self.kind == "radius" and self.cell_radius is None:
             raise InvalidParameter("partition='radius' needs cell_radius: the largest radius of a cell, after scaling.")
 
+    def sized(self, n_rows: int) -> PartitionPlan:
+        """Return the plan for so many rows: cells are large where rows are few, as more rows should not take less time.
+
+        Examples
+        --------
+        >>> from localsvm.partition import PartitionPlan
+        >>> [PartitionPlan().sized(n_rows).size for n_rows in (1000, 50_000, 100_000, 1_000_000)]
+        [5000, 5000, 2500, 2000]
+        """
+        if self.cell_size is not None:
+            return self
+        return replace(self, cell_size=int(np.clip(_WORK // max(n_rows, 1), *AUTO_SIZES)))
+
+    @property
+    def size(self) -> int:
+        """The most rows of a cell of a plan that is `sized`."""
+        assert self.cell_size is not None, "the number of rows is not known yet"
+        return self.cell_size
+
     def largest_cell(self, n_rows: int) -> int | None:
         """Return how many rows a cell can have, unless they are equal; None if nobody knows."""
         if self.kind == "none":
             return n_rows
         by_size = isinstance(self.kind, str | CoarseCells) and self.kind != "radius"
-        return min(self.cell_size, n_rows) if by_size else None
+        return min(self.sized(n_rows).size, n_rows) if by_size else None
 
 
 def build_partition(
@@ -65,17 +89,17 @@ def build_partition(
 ) -> tuple[Partition, Members]:
     """Cut the rows into cells."""
     if isinstance(plan.kind, CoarseCells):
-        return build_voronoi(rows, hashes, SplitLimit(plan.cell_size), thread_map, plan.kind.nodes)
+        return build_voronoi(rows, hashes, SplitLimit(plan.size), thread_map, plan.kind.nodes)
     if not isinstance(plan.kind, str):
         return plan.kind, _members_of(plan.kind, rows)
     if plan.kind == "none":
         return build_whole(rows)
     if plan.kind == "chunks":
-        return build_chunks(rows, plan.cell_size, seed, thread_map)
+        return build_chunks(rows, plan.size, seed, thread_map)
     if plan.kind == "overlap":
-        return build_overlap(rows, hashes, plan.cell_size, thread_map)
+        return build_overlap(rows, hashes, plan.size, thread_map)
     radius = np.inf if plan.kind == "voronoi" or plan.cell_radius is None else plan.cell_radius
-    return build_voronoi(rows, hashes, SplitLimit(plan.cell_size, radius), thread_map)
+    return build_voronoi(rows, hashes, SplitLimit(plan.size, radius), thread_map)
 
 
 def voronoi_partition(

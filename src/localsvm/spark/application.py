@@ -80,7 +80,9 @@ def train(
     weight: Annotated[str | None, typer.Option(help="A column with the weights of the rows.")] = None,
     class_weight: Annotated[str | None, typer.Option(help='"balanced": rare classes count as much.')] = None,
     objective: Annotated[str | None, typer.Option(help="accuracy, balanced_accuracy, tpr_tnr or f1.")] = None,
-    cell_size: Annotated[int, typer.Option(min=1, help="The most rows of a cell.")] = 2000,
+    cell_size: Annotated[
+        int | None, typer.Option(min=1, help="The most rows of a cell; otherwise 5000, and 2000 for many rows.")
+    ] = None,
     coarse_size: Annotated[int | None, typer.Option(min=1, help="The most rows of a task.")] = None,
     grid: Annotated[int, typer.Option(min=1, help="Candidates for the width, and for lambda.")] = 10,
     folds: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 5,
@@ -96,8 +98,9 @@ def train(
     --------
         spark-submit $(python -m localsvm.spark path) train hdfs:/flights --target late -o hdfs:/late.model
     """
-    given = {"class_weight": class_weight, "objective": objective, "coarse_size": coarse_size, "checkpoint": checkpoint}
-    parameters: dict[str, Any] = {"cell_size": cell_size, "grid": grid, "n_folds": folds, "random_state": seed}
+    given: dict[str, Any] = {"class_weight": class_weight, "objective": objective, "checkpoint": checkpoint}
+    given |= {"cell_size": cell_size, "coarse_size": coarse_size}
+    parameters: dict[str, Any] = {"grid": grid, "n_folds": folds, "random_state": seed}
     parameters |= {name: value for name, value in given.items() if value is not None}
     with _spark("train") as spark:
         training = Training(target, weight, _names(features), task.value, parameters)

@@ -73,7 +73,7 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     scaling, metric = _fit_space(problem, drawn)
     settings = replace(settings, cell=replace(settings.cell, kernel=metric.kernel))
     scaled = time.perf_counter()
-    sized = cut_coarsely(rows, drawn, scaling, SplitLimit(settings.partition.cell_size), plan.coarse_size)
+    sized = cut_coarsely(rows, drawn, scaling, SplitLimit(settings.partition.size), plan.coarse_size)
     cut = time.perf_counter()
     training = Training(settings, scaling, sized, rows.layout)
     trained = gather(trained_cells(rows, training), training, rows.n_rows, plan.checkpoint)
@@ -111,7 +111,9 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Pr
         check_magnitude(survey.largest_weight, survey.n_present)
     relevance = check_relevance(estimator.relevance, survey.n_features)
     settings = replace(
-        settings, relevance=relevance if isinstance(relevance, str | None) else tuple(relevance.tolist())
+        settings,
+        partition=settings.partition.sized(survey.n_present),
+        relevance=relevance if isinstance(relevance, str | None) else tuple(relevance.tolist()),
     )
     return _Problem(Rows(frame, layout, survey.n_present, settings.seed), survey, settings, classes)
 

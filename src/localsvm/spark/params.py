@@ -59,7 +59,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     """What all of them share."""
 
     featuresCol = _param("featuresCol", "features: a column of vectors or arrays, or a list of columns", _names)
-    cell_size = _param("cell_size", "most rows of a cell")
+    cell_size = _param("cell_size", "most rows of a cell; 'auto': 5000, and down to 2000 beyond 50 000 rows")
     coarse_size = _param("coarse_size", "most rows of a coarse cell, which one task trains")
     n_folds = _param("n_folds", "folds of the cross-validation in a cell")
     grid = _param("grid", "widths and lams to try: 10, 15, 20, or a Grid", _grid)
@@ -79,7 +79,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
         super().__init__()
         self._setDefault(
             featuresCol="features",
-            cell_size=2000,
+            cell_size="auto",
             coarse_size=LARGEST_TRAVERSAL,
             n_folds=5,
             grid=10,

@@ -97,7 +97,7 @@ class Training:
     @property
     def limit(self) -> SplitLimit:
         """What a cell may not exceed."""
-        return SplitLimit(self.settings.partition.cell_size)
+        return SplitLimit(self.settings.partition.size)
 
     def is_cell(self, coarse: int) -> bool:
         """Return whether a coarse cell need not be cut."""

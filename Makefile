@@ -112,7 +112,8 @@ $(VENV)/.fuzz-tools: $(VENV)/.installed
 	  { echo "make fuzz needs atheris, which has no wheel for this Python or machine; try PYTHON=python3.11 on Linux." >&2; exit 1; }
 	@touch $@
 
-# Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none.
+# Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none. PySpark comes as source, and
+# has to find setuptools and wheel here, as nothing is built in isolation.
 %/.build-tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  f"localsvm needs Python 3.11 or newer; $(PYTHON) is {sys.version.split()[0]}. Try make PYTHON=python3.12.")'
@@ -122,5 +123,5 @@ $(VENV)/.fuzz-tools: $(VENV)/.installed
 	$*/bin/python $(PIP) -r $*/build-requires.txt
 	$*/bin/python -c 'import scikit_build_core.build as b; print(*b.get_requires_for_build_editable(), sep="\n")' \
 	  > $*/build-requires.txt
-	$*/bin/python $(PIP) -r $*/build-requires.txt
+	$*/bin/python $(PIP) -r $*/build-requires.txt setuptools wheel
 	@touch $@

@@ -102,6 +102,17 @@ def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice
     assert np.isfinite(clf.decision_function(X)).all()
 
 
+def test_cells_without_a_solve_do_not_count_beside_those_with_early_ends():
+    random = np.random.RandomState(0)
+    X = np.concatenate([random.uniform(size=(200, 2)), 9 + random.uniform(size=(200, 2))])
+    y = np.concatenate([random.randint(2, size=200), np.zeros(200)])
+    grid = Grid(widths=(1.0, 3.0), lams=(1e-22, 1e-20))
+    clf, messages = caught_by(grid, (X, y), PrecisionWarning, cell_size=200, scaling=None)
+    assert sorted(cell.certificates.gap.size for cell in clf.model_.cells) == [0, 20]
+    assert len(messages) == 1
+    assert " of 20 solves " in messages[0]
+
+
 def test_solves_within_the_tolerance_are_not_warned_of(rings):
     clf, messages = caught_by(10, rings, PrecisionWarning)
     assert messages == []

@@ -45,10 +45,11 @@ def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list
 def precision_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
     """Say how many solves ended above the tolerance, if they are more than a few, and what to do."""
     unconverged = sum(cell.certificates.n_unconverged for cell in cells)
-    solves = sum(int(np.isfinite(cell.certificates.gap).sum()) for cell in cells)
+    solves = sum(int(np.isfinite(cell.certificates.gap).sum()) * len(cell.width) for cell in cells)
     if unconverged <= _FEW * solves:
         return []
-    gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells)
+    # Cells of one class have no solves.
+    gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells if cell.certificates.gap.size)
     return [
         f"{unconverged} of {solves} solves ended above the tolerance (largest gap {gap:.2g}); this "
         f"happens at very small lam. Leave such lams out{_narrower(settings.own_grid)}."

@@ -119,16 +119,29 @@ def test_the_risk_is_one_where_another_class_scores_most(kind):
 
 @given(k=n_classes, seed=seeds)
 @settings(deadline=None)
-def test_the_score_of_a_class_is_the_mean_of_its_pairs(k, seed):
+def test_the_score_of_a_class_is_nine_tenths_its_least_value_and_one_tenth_the_mean(k, seed):
     reduction = OneVsOne(k)
     values = np.random.default_rng(seed).uniform(-1, 1, size=(7, reduction.n_outputs))
     scores = reduction.scores(values)
-    against = np.zeros((7, k, k))
-    for output, (a, b) in enumerate(combinations(range(k), 2)):
-        against[:, a, b], against[:, b, a] = values[:, output], -values[:, output]
-    np.testing.assert_allclose(scores, against.sum(axis=2) / (k - 1), atol=1e-12)
-    np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-12)
+    for row, value in enumerate(values):
+        for c in range(k):
+            own = [
+                f if a == c else -f for f, (a, b) in zip(value, combinations(range(k), 2), strict=True) if c in (a, b)
+            ]
+            assert scores[row, c] == pytest.approx(0.9 * min(own) + 0.1 * np.mean(own), abs=1e-12)
     assert (np.abs(scores) <= 1 + 1e-12).all()
+
+
+@given(k=st.integers(3, 6), seed=seeds)
+@settings(deadline=None)
+def test_of_classes_that_beat_each_other_in_a_circle_one_of_the_cell_is_predicted(k, seed):
+    """Each of them has a rival that leaves it nothing, as absent classes have; the mean tells them apart."""
+    reduction = OneVsOne(k + 3)
+    present = np.random.default_rng(seed).permutation(k + 3)[:k]
+    values = reduction.constants(present.astype(float), np.ones(k))
+    for a, b in zip(present, np.roll(present, 1), strict=True):
+        values[reduction.pairs.index((min(a, b), max(a, b)))] = 1.0 if a < b else -1.0
+    assert reduction.scores(values[None, :]).argmax() in present
 
 
 @given(k=st.integers(3, 6), seed=seeds)

@@ -7,6 +7,7 @@ and the scores by which the outputs of all problems are judged together.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Protocol
 
@@ -204,10 +205,16 @@ class Binary:
 
 @dataclass(frozen=True)
 class OneVsOne(_Classes):
-    """Each pair of classes is a problem on their samples; a class scores the mean of its clipped values."""
+    """Each pair of classes is a problem on their samples.
+
+    A class scores what it has against its strongest rival, with a little of the mean against all: machines of two
+    classes know nothing of a sample of a third, and the more classes there are, the more of them have a say in a mean.
+    """
 
     n_classes: int
     loss: Loss = field(default_factory=Hinge)
+    mean_share: float = 0.1
+    """Of the mean in a score: enough to break ties; docs/decisions.md has the figures."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -250,12 +257,36 @@ class OneVsOne(_Classes):
         return np.tile([-1.0, 1.0], (self.n_outputs, 1))
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return the mean of each class's values against the others."""
-        return self._class_means(values)
+        """Return the value of each class against its strongest rival, with a share of the mean against all."""
+        least = self._own(values).min(axis=2)
+        return self._mixed(least, self._class_means(values))
 
     def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
-        """Return the means of the derivatives."""
-        return self._class_means(gradients)
+        """Return the derivatives of the values that make the scores."""
+        rival = self._own(values).argmin(axis=2)
+        of_class = np.arange(self.n_classes)
+        pair, side = self._pair_of_class[of_class, rival], self._side_of_class[of_class, rival]
+        least = side[:, :, None] * np.take_along_axis(gradients, pair[:, :, None], axis=1)
+        return self._mixed(least, self._class_means(gradients))
+
+    def _mixed(self, least: FloatArray, mean: FloatArray) -> FloatArray:
+        return np.asarray((1 - self.mean_share) * least + self.mean_share * mean)
+
+    @cached_property
+    def _pair_of_class(self) -> NDArray[np.intp]:
+        """The pairs of each class, (n_classes, n_classes - 1)."""
+        own = [[number for number, pair in enumerate(self.pairs) if c in pair] for c in range(self.n_classes)]
+        return np.array(own, dtype=np.intp)
+
+    @cached_property
+    def _side_of_class(self) -> FloatArray:
+        """1 where the class is the first of the pair, else -1."""
+        first = np.array([a for a, _ in self.pairs])
+        return np.where(first[self._pair_of_class] == np.arange(self.n_classes)[:, None], 1.0, -1.0)
+
+    def _own(self, values: FloatArray) -> FloatArray:
+        """Return what each class has against each other one, (n, n_classes, n_classes - 1)."""
+        return np.asarray(self._side_of_class * values[:, self._pair_of_class])
 
     def _class_means(self, of_pairs: FloatArray) -> FloatArray:
         n_points, _, *rest = of_pairs.shape

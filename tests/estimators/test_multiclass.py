@@ -71,10 +71,11 @@ def test_the_class_of_the_largest_decision_value_is_predicted(rows, points, kind
 
 
 @every_kind
-def test_decision_values_of_pairs_are_means_between_minus_one_and_one(rows, points, kind):
+def test_decision_values_of_pairs_are_between_minus_one_and_one_and_no_two_classes_win(rows, points, kind):
     scores = fit(rows, kind).decision_function(points)
     assert (np.abs(scores) <= 1 + 1e-12).all()
-    np.testing.assert_allclose(scores.sum(axis=1), 0, atol=1e-9)
+    # What one class has against its rival, that one lacks: only the mean, a tenth, can lift both above zero.
+    assert (np.sort(scores, axis=1)[:, -2] <= 0.1 + 1e-12).all()
 
 
 @every_reduction

@@ -350,7 +350,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """Return the partial derivatives of the prediction by the features, at every sample.
 
         What is differentiated is `decision_function` of a classifier (of several classes: each class's
-        value, by pairs the mean of its clipped values), `predict` of a regressor, in units of the
+        value, by pairs that against its strongest rival), `predict` of a regressor, in units of the
         features as given. Each sample's derivatives are those of its own cell; cells that are
         averaged in prediction are averaged here. They are 0 where a value is cut, as a prediction at
         the end of the targets' range is, and for a feature that was constant. At a sample that the

@@ -179,8 +179,10 @@ def _task_values(reduction: Reduction) -> Values:
             "threshold": float(reduction.threshold),
         }
     if isinstance(reduction, OneVsOne | OneVsRest):
-        task = "pairs of classes" if isinstance(reduction, OneVsOne) else "each class against the rest"
-        return {"task": task, "loss": _loss_values(reduction.loss), "n_classes": reduction.n_classes}
+        values = {"loss": _loss_values(reduction.loss), "n_classes": reduction.n_classes}
+        if isinstance(reduction, OneVsRest):
+            return {"task": "each class against the rest", **values}
+        return {"task": "pairs of classes", **values, "mean_share": float(reduction.mean_share)}
     if isinstance(reduction, TubeRegression):
         return {"task": "tube", "n_targets": reduction.n_targets, "epsilon": float(reduction.epsilon)}
     if isinstance(reduction, Levels):
@@ -197,8 +199,11 @@ def read_reduction(fields: Fields) -> Reduction:
     if task == "two classes":
         return _read_binary(fields)
     if task in ("pairs of classes", "each class against the rest"):
-        kind = OneVsOne if task == "pairs of classes" else OneVsRest
-        return kind(fields.integer("n_classes", least=2), _read_loss(fields.part("loss")))
+        n_classes, loss = fields.integer("n_classes", least=2), _read_loss(fields.part("loss"))
+        if task == "each class against the rest":
+            return OneVsRest(n_classes, loss)
+        # Files of before the share was there have scores that are means.
+        return OneVsOne(n_classes, loss, fields.real("mean_share") if fields.has("mean_share") else 1.0)
     if task == "tube":
         return TubeRegression(n_targets=fields.integer("n_targets", least=1), epsilon=fields.positive("epsilon"))
     if task not in ("levels", "numbers"):

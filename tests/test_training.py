@@ -104,6 +104,36 @@ def test_the_plan_does_not_change_the_functions(tasks, n_threads, cells_at_once)
     same_cells(tuple(planned), tuple(train_cell(task, SMALL) for task in many))
 
 
+def threads_by_size(sizes, toy, plan, monkeypatch):
+    """Return by how many threads each cell of so many rows is trained, by its number."""
+    given_threads = {}
+
+    def noted(task, *rest, n_threads, **options):
+        given_threads[task.number] = n_threads
+        return train_cell(task, *rest, n_threads=n_threads, **options)
+
+    monkeypatch.setattr(localsvm.training, "train_cell", noted)
+    parts = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
+    rows = [canonical_rows(toy[0][p], toy[1][p], np.ones(len(p)), 0) for p in parts]
+    tasks = [CellTask(r, radius=cell_radius(r), number=j) for j, r in enumerate(rows)]
+    train_cells(tasks, sizes_of(tasks), SMALL, plan)
+    return [given_threads[number] for number in range(len(sizes))]
+
+
+def test_a_cell_larger_than_all_others_together_is_trained_by_all_threads(toy, monkeypatch):
+    assert threads_by_size([30, 120, 40], toy, MemoryPlan(2, 2), monkeypatch)[1] == 2
+
+
+def test_cells_that_keep_all_threads_busy_are_trained_by_one_each(toy, monkeypatch):
+    *_, taken_first = threads_by_size([50, 50, 50, 50], toy, MemoryPlan(2, 2), monkeypatch)
+    assert taken_first == 1
+
+
+def test_a_large_cell_has_one_thread_where_memory_is_for_one_only(toy, monkeypatch):
+    plan = MemoryPlan(2, 2, has_room_for_threads=False)
+    assert threads_by_size([30, 120, 40], toy, plan, monkeypatch)[1] == 1
+
+
 def test_no_more_cells_are_at_work_than_planned(tasks, monkeypatch):
     at_work, most, lock = [], [], threading.Lock()
 
@@ -185,7 +215,7 @@ def test_cells_at_once_stay_within_the_limit_and_more_memory_never_means_fewer(s
 def test_what_the_plan_gives_a_cell_is_enough_to_train_it(size, n_threads):
     least = smallest_limit([size] * 3, n_threads)
     plan = plan_of([size] * 3, least, n_threads)
-    threads_of_a_cell = n_threads if plan.cells_at_once < n_threads else 1
+    threads_of_a_cell = n_threads if plan.has_room_for_threads else 1
     needed = cell_bytes(size, 5, n_lams=4, n_folds=5, n_threads=threads_of_a_cell)
     assert plan.bytes_per_cell >= needed.smallest
 

@@ -40,6 +40,8 @@ class MemoryPlan:
     n_threads: int
     cells_at_once: int
     bytes_per_cell: int | None = None
+    has_room_for_threads: bool = True
+    """Whether all threads can be at work on one cell; else there is room for what one of them needs."""
 
     @property
     def folds_side_by_side(self) -> bool:
@@ -72,7 +74,8 @@ def plan_memory(
         needed = settings.bytes_needed(largest, n_features, n_threads if cells_at_once < n_threads else 1)
         left = room // cells_at_once - task
         if needed.kernel <= left or (cells_at_once == 1 and needed.smallest <= left):
-            return MemoryPlan(n_threads, cells_at_once, left)
+            by_all = settings.bytes_needed(largest, n_features, n_threads)
+            return MemoryPlan(n_threads, cells_at_once, left, cells_at_once < n_threads or by_all.kernel <= left)
     raise InvalidData(
         f"training needs {_amount(model)} for the model ({int(sizes.sum())} samples of {n_features} features, 4 bytes "
         f"each) and at least {_amount(needed.smallest + task + kept)} for its largest cell of {largest} samples "
@@ -206,6 +209,7 @@ class _Crew:
         self.shares: dict[int, float] = {}
         self._cells = [self._held(keeper.load(number)) for number in range(len(tasks))]
         self.restored = [number for number, cell in enumerate(self._cells) if cell is not None]
+        self._work = np.square(sizes, dtype=np.float64)  # seconds grow with the square of the rows
         by_size = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
         self._waiting = [number for number in by_size if self._cells[number] is None]
         self._lock = threading.Lock()
@@ -213,15 +217,14 @@ class _Crew:
     def work(self) -> None:
         try:
             while (taken := self._take()) is not None:
-                number, alone = taken
-                # The last cells leave threads idle: their folds are solved side by side.
+                number, n_threads = taken
                 cell = train_cell(
                     self.tasks[number],
                     self.settings,
                     self.token,
                     on_share=self._share_setter(number),
                     max_bytes=self.plan.bytes_per_cell,
-                    n_threads=self.plan.n_threads if alone else 1,
+                    n_threads=n_threads,
                 )
                 self.keeper.save(cell)
                 self._cells[number] = self._held(cell)
@@ -232,12 +235,20 @@ class _Crew:
     def _held(self, cell: TrainedCell | None) -> TrainedCell | None:
         return cell if cell is None or self.spool is None else self.spool.keep(cell)
 
-    def _take(self) -> tuple[int, bool] | None:
+    def _take(self) -> tuple[int, int] | None:
+        """Return the next cell, and by how many threads its folds are solved side by side."""
         with self._lock:
             if not self._waiting or self.token.cancelled:
                 return None
-            alone = self.plan.folds_side_by_side or len(self._waiting) < self.plan.n_threads
-            return self._waiting.pop(), alone
+            left = self._work[self._waiting].sum() + self._work_left_at_work()
+            number = self._waiting.pop()
+            self.shares[number] = 0.0
+            # One that is more than a thread's share of what is left would be at work when all others are done.
+            is_large = self._work[number] > left / self.plan.n_threads and self.plan.has_room_for_threads
+            return number, self.plan.n_threads if self.plan.folds_side_by_side or is_large else 1
+
+    def _work_left_at_work(self) -> float:
+        return float(sum((1 - share) * self._work[number] for number, share in self.shares.copy().items()))
 
     def _share_setter(self, number: int) -> Callable[[float], None]:
         def set_share(share: float) -> None:

@@ -21,11 +21,18 @@ MARK = "benchmarks.readme"
 
 
 def table() -> str:
-    """Return the table; programs that have not been run are no columns."""
+    """Return the table, a column for every program that has been run: its loss, and the seconds of its training."""
     header, *rows = accuracy_lines(pd.read_csv(RESULTS / "accuracy.csv"))
-    kept = [column for column in range(len(header)) if any(row[column] != "-" for row in rows)]
-    header, *rows = ([line[column] for column in kept] for line in (header, *rows))
-    return markdown_table(header, rows) + "\n"
+    programs = [name for name in header if f"{name}, s" in header]
+    of_set = header[: header.index(programs[0])]
+    kept = [name for name in programs if any(row[header.index(name)] != "-" for row in rows)]
+    lines = [_line(dict(zip(header, row, strict=True)), of_set, kept) for row in rows]
+    return markdown_table([*of_set, *kept], lines) + "\n"
+
+
+def _line(values: dict[str, str], of_set: list[str], programs: list[str]) -> list[str]:
+    reached = ["-" if values[name] == "-" else f"{values[name]} ({values[f'{name}, s']} s)" for name in programs]
+    return [*(values[name] for name in of_set), *reached]
 
 
 def main() -> None:

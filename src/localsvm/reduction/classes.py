@@ -1,119 +1,24 @@
-"""How a learning task becomes scalar problems: one, a pair of classes, a class against the rest, a target, a level.
+"""Classes: two of them, each pair, or each against the rest.
 
-Enters: the targets of a cell. Leaves: `Problem`s for the cell trainer, the constants where there is nothing to train,
-and the scores by which the outputs of all problems are judged together.
+Enters: the classes of a cell's samples. Leaves: problems, and the scores of which the largest wins.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import combinations
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.losses import Hinge, Loss, RegressionLoss, Tube
-
-FloatArray = NDArray[np.float64]
+from localsvm.losses import Hinge, Loss
+from localsvm.reduction.problem import FloatArray, Problem, unbounded
 
 # One against the rest: where all classes are rare their values settle at -1, and the differences there decide. This
 # bound is far enough below to leave them alone; a class that a cell has not seen scores less than any that it has.
 _LEAST_PRESENT = -2.0
 _ABSENT = -3.0
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One scalar problem on samples of a cell; its function is offset + scale * (the kernel sum that is trained)."""
-
-    output: int
-    loss: Loss
-    y: FloatArray
-    weight: FloatArray
-    rows: NDArray[np.intp] | None = None
-    """The samples that take part, ascending; None is all."""
-    offset: float = 0.0
-    scale: float = 1.0
-
-    @property
-    def clip(self) -> float:
-        """Where the function is clipped."""
-        return self.loss.clip(self.y)
-
-    @property
-    def risk_unit(self) -> float:
-        """What a risk of one is in units of the targets as given."""
-        return float(self.scale ** getattr(self.loss, "degree", 0))
-
-
-class Reduction(Protocol):
-    """What fitting asks of a learning task."""
-
-    @property
-    def loss(self) -> Loss:
-        """The loss of its problems; of several, which are of one kind, the first."""
-        ...
-
-    @property
-    def n_outputs(self) -> int:
-        """Functions of a cell."""
-        ...
-
-    @property
-    def n_scores(self) -> int:
-        """Columns that `scores` returns."""
-        ...
-
-    @property
-    def columns_per_row(self) -> int:
-        """Problems that a sample takes part in, at most."""
-        ...
-
-    @property
-    def has_parts(self) -> bool:
-        """Whether there are problems on some of the samples only."""
-        ...
-
-    @property
-    def is_classification(self) -> bool:
-        """Whether targets are classes."""
-        ...
-
-    @property
-    def one_width(self) -> bool:
-        """Whether all problems of a cell share their width."""
-        ...
-
-    @property
-    def copies(self) -> int:
-        """How often each sample of a cell is repeated before `problems` sees it."""
-        ...
-
-    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return the problems of a cell; none where all targets agree."""
-        ...
-
-    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the best constant of every output."""
-        ...
-
-    def bounds(self, y: FloatArray) -> FloatArray:
-        """Return the least and the largest value of every output (n_outputs, 2)."""
-        ...
-
-    def scores(self, values: FloatArray) -> FloatArray:
-        """Return the scores (n, n_scores) of outputs (n, n_outputs)."""
-        ...
-
-    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
-        """Return the derivatives (n, n_scores, d) of the scores, from those of the outputs (n, n_outputs, d)."""
-        ...
-
-    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the loss of every sample that its scores make."""
-        ...
 
 
 def _sign(positive: float, negative: float) -> float:
@@ -341,115 +246,5 @@ class OneVsRest(_Classes):
         return gradients
 
 
-@dataclass(frozen=True)
-class Regression:
-    """Real targets (n,) or (n, n_targets), standardised in each cell: a problem for every target and loss."""
-
-    losses: tuple[RegressionLoss, ...]
-    n_targets: int = 1
-    is_classification: bool = False
-    one_width: bool = False
-    copies: int = 1
-    has_parts: bool = False
-
-    @property
-    def loss(self) -> Loss:
-        """The first of the losses."""
-        return self.losses[0]
-
-    @property
-    def n_outputs(self) -> int:
-        """One function per target and loss."""
-        return self.n_targets * len(self.losses)
-
-    @property
-    def n_scores(self) -> int:
-        """One score per function."""
-        return self.n_outputs
-
-    @property
-    def columns_per_row(self) -> int:
-        """All problems are on all samples."""
-        return self.n_outputs
-
-    def _outputs(self, y: FloatArray) -> list[tuple[FloatArray, RegressionLoss]]:
-        columns = y.reshape(len(y), self.n_targets).T
-        return [(column, loss) for column in columns for loss in self.losses]
-
-    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return a problem for every output whose target is not constant."""
-        found = []
-        for output, (target, loss) in enumerate(self._outputs(y)):
-            if len(target) == 0 or np.ptp(target) == 0:
-                continue
-            offset, scale = loss.best_constant(target, weight), _spread(target, weight)
-            found.append(Problem(output, loss, (target - offset) / scale, weight, offset=offset, scale=scale))
-        return found
-
-    def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the constants of least loss."""
-        return np.array([loss.best_constant(target, weight) for target, loss in self._outputs(y)])
-
-    def bounds(self, y: FloatArray) -> FloatArray:
-        """Return the least and the largest target: a prediction beyond is cut (Sec. 2)."""
-        return np.array([(target.min(), target.max()) for target, _ in self._outputs(y)])
-
-    def scores(self, values: FloatArray) -> FloatArray:
-        """Return the values."""
-        return values
-
-    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
-        """Return the derivatives of the values."""
-        return gradients
-
-    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the mean loss of the outputs."""
-        losses = [loss.value(target, f) for (target, loss), f in zip(self._outputs(y), scores.T, strict=True)]
-        return np.asarray(np.mean(losses, axis=0))
-
-
-@dataclass(frozen=True)
-class TubeRegression(Regression):
-    """Epsilon-insensitive regression of one or several targets; see `Tube`."""
-
-    losses: tuple[RegressionLoss, ...] = (Tube(),)
-    epsilon: float = 0.1
-    copies: int = 2
-
-    def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return the problems with the targets of each pair moved by epsilon."""
-        moved = np.where(np.arange(len(y)) % 2 == 0, -self.epsilon, self.epsilon)
-        return [replace(problem, y=problem.y + moved / problem.scale) for problem in super().problems(y, weight)]
-
-    def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the mean loss of the targets."""
-        away = np.abs(y.reshape(scores.shape) - scores)
-        return np.asarray(np.maximum(0.0, away - self.epsilon).mean(axis=1))
-
-
-@dataclass(frozen=True)
-class Levels(Regression):
-    """Quantiles or expectiles of one target, ascending: predictions are put in order, so that they never cross."""
-
-    def scores(self, values: FloatArray) -> FloatArray:
-        """Return the values in ascending order, the rearrangement of Chernozhukov, Fernandez-Val, Galichon (2010)."""
-        return np.sort(values, axis=1)
-
-    def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
-        """Return the derivatives in the order of the values."""
-        return np.take_along_axis(gradients, values.argsort(axis=1, kind="stable")[:, :, None], axis=1)
-
-
-def _spread(y: FloatArray, weight: FloatArray) -> float:
-    """Return the weighted standard deviation of targets in any unit; 1 where it is lost to rounding."""
-    mean, unit = y @ weight / weight.sum(), np.ptp(y)
-    return float(unit * np.sqrt(np.square((y - mean) / unit) @ weight / weight.sum())) or 1.0
-
-
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
     return np.asarray(np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes), dtype=np.float64)
-
-
-def unbounded(n_outputs: int) -> FloatArray:
-    """Return bounds that bound nothing."""
-    return np.tile([-np.inf, np.inf], (n_outputs, 1))

@@ -13,6 +13,7 @@ its own and a line of benchmarks/results/accuracy.csv.
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -31,7 +32,7 @@ from benchmarks.workers import PLAIN, WorkerFailed
 FILE = RESULTS / "accuracy.csv"
 LAYOUT = Layout(
     keys=("set", "task", "n_train", "n_test", "split", "program", "settings"),
-    figures=("train", "select", "predict", "loss", "loss_error"),
+    figures=("train", "select", "predict", "loss", "loss_error", "limit"),
 )
 FORESTS = ({"n_estimators": 100, "num_leaves": 31}, {"n_estimators": 500, "num_leaves": 255})
 # Label of a program, and what it is run with; of several settings the best counts.
@@ -42,7 +43,8 @@ PROGRAMS: dict[str, tuple[str, tuple[dict[str, Any], ...]]] = {
     "liquidsvm": ("liquidsvm", ({"threads": 1},)),
     "xrfm": ("xRFM", ({},)),
 }
-XRFM_ROWS = 21_000  # it takes minutes with these, and the square of that with more
+
+ONE_SPLIT = ("liquidsvm", "xrfm")  # they take minutes
 
 # As the paper splits its three sets, four fifths of the others.
 SPLITS = {
@@ -68,44 +70,55 @@ Store = CsvStore[Run]
 Measured = list[tuple[float, float, float] | None]
 
 
-def measure(run: Run) -> Figures:
+def measure(run: Run, limit: float) -> Figures:
     """Train and predict in a fresh process; return the seconds, the loss, and its standard error over test rows.
 
-    A peer that fails, for lack of memory perhaps, has no figures: its messages are on the terminal.
+    A peer that fails, for lack of memory perhaps, has no figures: its messages are on the terminal. One that takes
+    longer than the limit is given up, and has that.
     """
     data = coded(rows(run.problem), run.problem.task)
     with TemporaryDirectory() as folder:
         file, predictions = Path(folder) / "rows.npz", Path(folder) / "predictions.npy"
         np.savez(file, **data)
         try:
-            figures = _run(run, {"file": str(file), "predictions": str(predictions)})
+            figures = _run(run, {"file": str(file), "predictions": str(predictions)}, limit)
         except WorkerFailed:
             return {}
+        except TimeoutError:
+            return {"limit": limit}
         predicted = np.load(predictions)[:, 0]
     y = data["y_test"]
     losses = (predicted != y).astype(float) if run.problem.task == "classes" else np.square(predicted - y)
     return figures | {"loss": float(losses.mean()), "loss_error": float(losses.std() / np.sqrt(len(y)))}
 
 
-def _run(run: Run, files: dict[str, Any]) -> Figures:
+def _run(run: Run, files: dict[str, Any], limit: float) -> Figures:
     if run.program == "liquidsvm":
-        return programs.liquidsvm(run, files)
+        return programs.liquidsvm(run, files, limit)
     if run.program == "localsvm":
-        return programs.scikit_learn(run, files)
-    return peer("xrfm" if run.program == "xRFM" else "lightgbm", run, files)
+        return programs.scikit_learn(run, files, limit)
+    return peer("xrfm" if run.program == "xRFM" else "lightgbm", run, files, limit)
 
 
 def _measured(store: Store, problem: Problem, label: str, n_splits: int) -> Measured:
     """Return what a program did on each split, with the settings that lose least."""
     program, settings = PROGRAMS[label]
-    if program == "xRFM":
-        n_splits = 1 if problem.n_train <= XRFM_ROWS else 0
+    if label in ONE_SPLIT:
+        n_splits = 1
     found: Measured = []
     for split in splits_of(problem, n_splits):
         runs = [run for run in (store.get(Run(split, program, chosen)) for chosen in settings) if run and "loss" in run]
         best = min(runs, key=lambda run: run["loss"], default=None)
         found.append(None if best is None else (best["loss"], best["loss_error"], training(best)))
     return found
+
+
+def _seconds(store: Store, problem: Problem, label: str, measured: Measured) -> str:
+    """Return the mean seconds of training, or the limit at which the program was given up."""
+    program, settings = PROGRAMS[label]
+    known = [store.known(Run(problem, program, chosen)) for chosen in settings]
+    limits = [figures["limit"] for figures in known if figures and "limit" in figures]
+    return f"> {limits[0]:.0f}" if limits else number(_mean(measured, 2), ".1f")
 
 
 def _mean(measured: Measured, place: int) -> float | None:
@@ -143,7 +156,7 @@ def compare(store: Store, problems: dict[Problem, int], labels: list[str]) -> No
         losses.append([*size, *(number(_mean(by_label[label], 0), ".5f") for label in labels)])
         others = [_judged(_difference(ours, by_label[label])) for label in labels if label != "localsvm"]
         differences.append([problem.name, *others])
-        seconds.append([*size, *(number(_mean(by_label[label], 2), ".1f") for label in labels)])
+        seconds.append([*size, *(_seconds(store, problem, label, by_label[label]) for label in labels)])
     header = ("", "rows", "splits", *labels)
     print_table("Error, or mean squared error in units of the targets' variance", header, losses)
     others = [label for label in labels if label != "localsvm"]
@@ -160,6 +173,7 @@ def _arguments() -> argparse.Namespace:
     add("--programs", nargs="+", choices=tuple(PROGRAMS), default=list(PROGRAMS), help="all by default")
     add("--splits", type=int, help="random splits of each set (1, 3 or 5)")
     add("--rows", type=int, metavar="N", help="train on at most N rows, to try it out")
+    add("--limit", type=float, default=600.0, metavar="SECONDS", help="of a run (600); longer ones are given up")
     add("--again", action="store_true", help="measure what has been measured before, too")
     add("--show", action="store_true", help="measure nothing, print the tables only")
     add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
@@ -169,7 +183,8 @@ def _arguments() -> argparse.Namespace:
 def main() -> None:
     given = _arguments()
     print(f"{machine()}; revision {revision()}")
-    store = Store(LAYOUT, given.results, None if given.show else measure, again=given.again)
+    measured = None if given.show else partial(measure, limit=given.limit)
+    store = Store(LAYOUT, given.results, measured, again=given.again)
     problems = {SETS[name].at_most(given.rows): given.splits or SPLITS[SETS[name]] for name in given.sets}
     compare(store, problems, given.programs)
 

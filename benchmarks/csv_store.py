@@ -62,6 +62,10 @@ class CsvStore(Generic[AnyRun]):
             self._lines[run.key] = {name: value for name, value in self._measure(run).items() if value is not None}
             self._fresh.add(run.key)
             self._append(run.key)
+        return self.known(run)
+
+    def known(self, run: AnyRun) -> Figures | None:
+        """Return the figures of a run if it has been measured."""
         return self._lines.get(run.key)
 
     def _append(self, key: Key) -> None:

@@ -25,14 +25,20 @@ def table() -> str:
     header, *rows = accuracy_lines(pd.read_csv(RESULTS / "accuracy.csv"))
     programs = [name for name in header if f"{name}, s" in header]
     of_set = header[: header.index(programs[0])]
-    kept = [name for name in programs if any(row[header.index(name)] != "-" for row in rows)]
+    kept = [name for name in programs if any(row[header.index(f"{name}, s")] != "-" for row in rows)]
     lines = [_line(dict(zip(header, row, strict=True)), of_set, kept) for row in rows]
     return markdown_table([*of_set, *kept], lines) + "\n"
 
 
 def _line(values: dict[str, str], of_set: list[str], programs: list[str]) -> list[str]:
-    reached = ["-" if values[name] == "-" else f"{values[name]} ({values[f'{name}, s']} s)" for name in programs]
-    return [*(values[name] for name in of_set), *reached]
+    return [*(values[name] for name in of_set), *(_reached(values[name], values[f"{name}, s"]) for name in programs)]
+
+
+def _reached(loss: str, seconds: str) -> str:
+    """Return the loss with the seconds, or how long a program was waited for in vain."""
+    if loss == "-":
+        return "-" if seconds == "-" else f"{seconds} s"
+    return f"{loss} ({seconds} s)"
 
 
 def main() -> None:

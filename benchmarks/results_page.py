@@ -224,10 +224,11 @@ def accuracy_lines(runs: Frame) -> list[list[str]]:
     for (name, task, n), of_set in by_size.groupby(["set", "task", "n_train"], sort=False):
         means = [_mean(_best(of_set[of_set["column"] == column])) for column in columns]
         digits = 4 if task == "classes" else 3
-        losses, seconds = (
-            [_decimals(mean.get(column), places) for mean in means]
-            for column, places in (("loss", digits), ("train", 1))
-        )
+        losses = [_decimals(mean.get("loss"), digits) for mean in means]
+        seconds = [_decimals(mean.get("train"), 1) for mean in means]
+        last = of_set.groupby(["column", "split", "settings"]).tail(1)
+        for column, limit in last.dropna(subset=["limit"]).set_index("column")["limit"].items():
+            seconds[columns.index(str(column))] = f"> {limit:.0f}"
         kind = "error" if task == "classes" else "MSE"
         rows.append([name, f"{n:,}", str(of_set["split"].nunique()), kind, *losses, *seconds])
     return [["", "rows", "splits", "loss", *columns, *(f"{program}, s" for program in columns)], *rows]

@@ -55,8 +55,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         Factors on the weights of the classes.
     multiclass : {"ovo", "ovr"}, default="ovo"
         More than two classes: a machine for each pair of classes, or for each class against the rest.
-        Pairs are faster, and usually err less. They share distances and kernels of a cell. A cell
-        that misses some classes predicts from those it has seen.
+        Pairs are faster, and usually err less; a class scores what it has against its strongest rival.
+        They share distances and kernels of a cell. A cell that misses some classes predicts from those
+        it has seen.
     loss : {"hinge", "squared"}, default="hinge"
         The loss of the machines; width and lam are chosen by classification error.
     objective : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="accuracy"

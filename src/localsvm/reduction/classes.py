@@ -163,12 +163,16 @@ class OneVsOne(_Classes):
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the value of each class against its strongest rival, with a share of the mean against all."""
-        least = self._own(values).min(axis=2)
-        return self._mixed(least, self._class_means(values))
+        least = np.full((self.n_classes, len(values)), np.inf)
+        for (a, b), value in zip(self.pairs, np.ascontiguousarray(values.T), strict=True):
+            np.minimum(least[a], value, out=least[a])
+            np.minimum(least[b], -value, out=least[b])
+        return self._mixed(least.T, self._class_means(values))
 
     def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
         """Return the derivatives of the values that make the scores."""
-        rival = self._own(values).argmin(axis=2)
+        own = self._side_of_class * values[:, self._pair_of_class]  # against each other class
+        rival = own.argmin(axis=2)
         of_class = np.arange(self.n_classes)
         pair, side = self._pair_of_class[of_class, rival], self._side_of_class[of_class, rival]
         least = side[:, :, None] * np.take_along_axis(gradients, pair[:, :, None], axis=1)
@@ -189,17 +193,14 @@ class OneVsOne(_Classes):
         first = np.array([a for a, _ in self.pairs])
         return np.where(first[self._pair_of_class] == np.arange(self.n_classes)[:, None], 1.0, -1.0)
 
-    def _own(self, values: FloatArray) -> FloatArray:
-        """Return what each class has against each other one, (n, n_classes, n_classes - 1)."""
-        return np.asarray(self._side_of_class * values[:, self._pair_of_class])
-
     def _class_means(self, of_pairs: FloatArray) -> FloatArray:
-        n_points, _, *rest = of_pairs.shape
-        out = np.zeros((n_points, self.n_classes, *rest))
-        for pair, (a, b) in enumerate(self.pairs):
-            out[:, a] += of_pairs[:, pair]
-            out[:, b] -= of_pairs[:, pair]
-        return out / (self.n_classes - 1)
+        """Return the mean over its pairs for each class; pairs and classes are the second axis."""
+        by_pair = np.ascontiguousarray(np.moveaxis(of_pairs, 1, 0))
+        total = np.zeros((self.n_classes, *by_pair.shape[1:]))
+        for (a, b), value in zip(self.pairs, by_pair, strict=True):
+            total[a] += value
+            total[b] -= value
+        return np.moveaxis(total, 0, 1) / (self.n_classes - 1)
 
 
 @dataclass(frozen=True)

@@ -212,6 +212,7 @@ class _Crew:
         self._work = np.square(sizes, dtype=np.float64)  # seconds grow with the square of the rows
         by_size = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
         self._waiting = [number for number in by_size if self._cells[number] is None]
+        self._work_waiting = float(self._work[self._waiting].sum())
         self._lock = threading.Lock()
 
     def work(self) -> None:
@@ -240,8 +241,9 @@ class _Crew:
         with self._lock:
             if not self._waiting or self.token.cancelled:
                 return None
-            left = self._work[self._waiting].sum() + self._work_left_at_work()
+            left = self._work_waiting + self._work_left_at_work()
             number = self._waiting.pop()
+            self._work_waiting -= self._work[number]
             self.shares[number] = 0.0
             # One that is more than a thread's share of what is left would be at work when all others are done.
             is_large = self._work[number] > left / self.plan.n_threads and self.plan.has_room_for_threads

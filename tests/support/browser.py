@@ -6,6 +6,7 @@ import shutil
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.support.ui import WebDriverWait
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 # In a container there is neither a sandbox nor much shared memory.
@@ -36,9 +37,16 @@ class Browser:
         self._do("Emulation.setEmulatedMedia", features=[{"name": name, "value": media[name]} for name in media])
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
         self._do("Emulation.setDeviceMetricsOverride", **size)
+        self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get_log("performance")
-        self.driver.get(path.resolve().as_uri())
+        self._go(path.resolve().as_uri())
+
+    def _go(self, address):
+        # On a busy machine the driver now and then comes back while the page is still being read.
+        self.driver.get(address)
+        loaded = "return location.href === arguments[0] && document.readyState === 'complete'"
+        WebDriverWait(self.driver, timeout=60).until(lambda driver: driver.execute_script(loaded, address))
 
     def _do(self, command, **parameters):
         return self.driver.execute_cdp_cmd(command, parameters)

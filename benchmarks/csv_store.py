@@ -6,6 +6,7 @@ A line is known by its key, what was measured. If it is there more than once, th
 from __future__ import annotations
 
 import csv
+import math
 import os
 import platform
 import subprocess
@@ -45,19 +46,27 @@ class Layout:
 
 
 class CsvStore(Generic[AnyRun]):
-    """The CSV, and how to measure what it lacks; with `again`, what this session has not measured."""
+    """The CSV, and how to measure what it lacks; with `again`, what this session has not measured.
+
+    A run that was given up is measured again when the limit, in seconds, is larger now.
+    """
 
     def __init__(
-        self, layout: Layout, file: Path, measure: Callable[[AnyRun], Figures] | None, *, again: bool = False
+        self,
+        layout: Layout,
+        file: Path,
+        measure: Callable[[AnyRun], Figures] | None,
+        *,
+        again: bool = False,
+        limit: float = 0.0,
     ) -> None:
-        self._layout, self._file, self._measure, self._again = layout, file, measure, again
+        self._layout, self._file, self._measure, self._again, self._limit = layout, file, measure, again, limit
         self._lines = _read(layout, file)
         self._fresh: set[Key] = set()
 
     def get(self, run: AnyRun) -> Figures | None:
         """Return the figures of a run, measured now if need be; None if it is not to be measured."""
-        known = run.key in (self._fresh if self._again else self._lines)
-        if self._measure and not known:
+        if self._measure and not self._is_settled(run.key):
             print(f"  measuring {run} ...", flush=True)
             self._lines[run.key] = {name: value for name, value in self._measure(run).items() if value is not None}
             self._fresh.add(run.key)
@@ -67,6 +76,11 @@ class CsvStore(Generic[AnyRun]):
     def known(self, run: AnyRun) -> Figures | None:
         """Return the figures of a run if it has been measured."""
         return self._lines.get(run.key)
+
+    def _is_settled(self, key: Key) -> bool:
+        if key not in (self._fresh if self._again else self._lines):
+            return False
+        return self._lines[key].get("limit", math.inf) >= self._limit
 
     def _append(self, key: Key) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True)

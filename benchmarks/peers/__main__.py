@@ -6,7 +6,8 @@
     python -m benchmarks.peers --show                             tables and plot of what has been measured
 
 Every program gets an environment of its own under .bench/ when it is first needed. Every run is a process of its own
-and a line of benchmarks/results/peers/runs.csv; what is there is not run again without --again.
+and a line of benchmarks/results/peers/runs.csv; what is there is not run again without --again, except what was given
+up at a smaller limit.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def main() -> None:
     given = _arguments()
     print(f"{machine()}; revision {revision()}")
     measured = None if given.show else partial(measure, seconds=given.limit)
-    store: CsvStore[Run] = CsvStore(LAYOUT, given.results / "runs.csv", measured, again=given.again)
+    file = given.results / "runs.csv"
+    store: CsvStore[Run] = CsvStore(LAYOUT, file, measured, again=given.again, limit=given.limit)
     problems = {name: PROBLEMS[name].at_most(given.rows) for name in given.sets}
     results = compare(store, problems, given.peers, given.splits)
     page.show(results)

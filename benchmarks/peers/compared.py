@@ -21,7 +21,7 @@ class Result:
 
     figures: Figures | None
     why: str = ""
-    """Where there are no figures: "limit", "failed", "not run", or "no such task"."""
+    """What tables show where there are no figures: "> 300 s", "failed", "-" if not run, nothing for no such task."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def compare(
 
 def _result(store: CsvStore[Run], problem: Problem, program: str, n_splits: int) -> Result:
     if not can(program, problem.task):
-        return Result(None, "no such task")
+        return Result(None)
     runs = []
     for split in splits_of(problem, n_splits):
         figures = store.get(Run(split, program))
         if figures is None:
-            return Result(None, "not run")
+            return Result(None, "-")
         if "loss" not in figures:  # another split would not end otherwise
-            return Result(None, "limit" if "limit" in figures else "failed")
+            return Result(None, f"> {figures['limit']:.0f} s" if "limit" in figures else "failed")
         runs.append(figures)
     return Result({name: float(np.mean([run[name] for run in runs])) for name in FIGURES})
 

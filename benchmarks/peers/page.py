@@ -14,12 +14,11 @@ from benchmarks.tables import markdown_table, print_table
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMS = {"loss": ".4f", "train": ".2f", "predict": ".3f", "peak": ".2f"}
 _HEADINGS = {"train": "Seconds to fit, tuning included", "predict": "Seconds to predict", "peak": "Peak memory, GB"}
-_MISSING = {"limit": "> limit", "failed": "failed", "not run": "-", "no such task": ""}
 _HEAD = """# Beside other programs
 
 Made by `python -m benchmarks.peers` on {machine}: the same rows for all, a fifth of them for testing, all cores,
-every program in a process and an environment of its own. Fitting includes all tuning. A run longer than the limit is
-given up: `> limit`.
+every program in a process and an environment of its own. Fitting includes all tuning. `> 300 s` is a run that was
+given up after so many seconds.
 
 - **localsvm** has its defaults; **liquidSVM** its own, with cells of 2000 rows.
 - **SVC** (scikit-learn, its Intel extension, ThunderSVM on the processor): standardised features, C and gamma by
@@ -78,7 +77,7 @@ def _table(compared: dict[str, Compared], figure: str) -> tuple[list[str], list[
 
 def _text(result: Result, figure: str, best: float | None) -> str:
     if result.figures is None:
-        return _MISSING[result.why]
+        return result.why
     value = result.figures[figure]
     star = "*" if figure == "loss" and value == best else ""
     return format(value / 1e9 if figure == "peak" else value, _FORMS[figure]) + star

@@ -153,7 +153,9 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_folds, L, N}), to_numpy(std::move(result.values), {L, N}),
                         to_numpy(std::move(result.gap), {n_jobs, n_folds, L}),
                         to_numpy(std::move(result.status), {n_jobs, n_folds, L}),
-                        to_numpy(std::move(result.steps), {n_jobs, n_folds, L}), result.seconds);
+                        to_numpy(std::move(result.steps), {n_jobs, n_folds, L}),
+                        to_numpy(std::move(result.loss), {n_jobs, n_folds, L}),
+                        to_numpy(std::move(result.wrong), {n_jobs, n_folds, L}), result.seconds);
 }
 
 // All rows of a symmetric matrix that a cell copies row by row.

@@ -138,6 +138,7 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
   ops().kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
   if (cache_) cache_->set_width(width);
   BuildScratch scratch(ld_, cache_ ? n_threads_ : 0);
+  const bool full = plan_.storage == Storage::full;
   for_blocks(n_, kBlock, n_threads_, cancelled, [&](int thread, Range rows) {
     float* out[kBlock];
     point_to_rows(rows, out, [&](int r) {
@@ -145,18 +146,16 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
       float* held = cache_->row_to_fill(rows.begin + r);
       return held ? held : scratch.row(thread, r);
     });
-    make_kernel_rows(rows, out);
-    // While the rows are in the cache.
-    for (int r = 0; r < rows.size(); ++r) sum_bounds(rows.begin + r, out[r]);
+    if (!full) make_kernel_rows(rows, out);
+    for (int r = 0; r < rows.size(); ++r) {
+      const int i = rows.begin + r;
+      if (full) ops().kernel_values(kernel_, width_, distances_.data() + ld_ * i, out[r], ld_);
+      sum_bounds(i, out[r]);  // while the row is in the cache
+    }
   });
 }
 
 void Cell::make_kernel_rows(Range rows, float* const* out) const {
-  if (plan_.storage == Storage::full) {
-    for (int r = 0; r < rows.size(); ++r)
-      ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
-    return;
-  }
   if (whole_) {
     Aligned<float> row(whole_->ld_, Uninitialised{});
     for (int r = 0; r < rows.size(); ++r)
@@ -213,6 +212,19 @@ void Cell::copy_kernel(int i, float* out) const {
     std::copy_n(K_.data() + ld_ * i, ld_, out);
 }
 
+// What a box problem's samples cost: w L(t, f) = max(lo (t - f), hi (t - f)), with the box in units of the scale.
+void Cell::judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result) {
+  double loss = 0, wrong = 0;
+  for (int i = left_out.begin; i < left_out.end; ++i, ++values) {
+    const double lo = problem.lo_unit[i], hi = problem.hi_unit[i], target = problem.target[i];
+    const double miss = target - std::clamp(*values, -problem.clip, problem.clip);
+    loss += std::max(lo * miss, hi * miss);
+    wrong += (*values >= 0) == (target > 0) ? 0.0 : hi - lo;
+  }
+  result.loss.push_back(loss);
+  result.wrong.push_back(wrong);
+}
+
 PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
                             const StopRule& stop) const {
   const OwnedProblem& owned = problems_[problem];
@@ -239,6 +251,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
     Certificate certificate = solver.solve(stop);
     solver.coefficients(result.beta.data() + q * n_);
     solver.left_out_values(result.values.data() + q * n_left_out);
+    judge(owned, left_out, result.values.data() + q * n_left_out, result);
     if (stop.is_cancelled()) certificate.status = Status::cancelled;  // sums may have been left unfinished
     result.gap.push_back(certificate.gap);
     result.status.push_back(static_cast<int8_t>(certificate.status));

@@ -44,6 +44,8 @@ struct PathResult {
   std::vector<double> gap;       // n_lambdas
   std::vector<int8_t> status;    // n_lambdas
   std::vector<int64_t> steps;    // n_lambdas
+  std::vector<double> loss;      // n_lambdas: of the clipped values, summed
+  std::vector<double> wrong;     // n_lambdas: the weight of values whose sign is wrong
 };
 
 class Cell {
@@ -91,6 +93,7 @@ class Cell {
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
+  static void judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result);
   KernelView view(const std::atomic<bool>* cancelled) const {
     return {K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), cancelled};
   }

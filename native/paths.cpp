@@ -28,6 +28,8 @@ class Columns {
       result_.gap[at] = path.gap[q];
       result_.status[at] = path.status[q];
       result_.steps[at] = path.steps[q];
+      result_.loss[at] = path.loss[q];
+      result_.wrong[at] = path.wrong[q];
     }
   }
 
@@ -69,6 +71,8 @@ PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>
   result.gap.resize(n_solves, std::numeric_limits<double>::quiet_NaN());
   result.status.resize(n_solves, skipped);
   result.steps.resize(n_solves);
+  result.loss.resize(n_solves);
+  result.wrong.resize(n_solves);
 
   Columns columns(result, folds.size());
   std::atomic<int64_t> nanoseconds{0};

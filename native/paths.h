@@ -27,6 +27,8 @@ struct PathsResult {
   std::vector<double> gap;     // job x fold x lambda; NaN where a job has fewer lambdas
   std::vector<int8_t> status;  // job x fold x lambda
   std::vector<int64_t> steps;  // job x fold x lambda
+  std::vector<double> loss;    // job x fold x lambda: of the samples left out, clipped and summed
+  std::vector<double> wrong;   // job x fold x lambda: the weight of those whose sign is wrong
   double seconds = 0;          // summed over threads
   size_t n_lambdas = 0, n_columns = 0;
 };

@@ -121,6 +121,8 @@ def solve_paths(
     NDArray[np.float64],
     NDArray[np.int8],
     NDArray[np.int64],
+    NDArray[np.float64],
+    NDArray[np.float64],
     float,
 ]: ...
 def distances(X: NDArray[np.float32], rows: Sequence[int], kernel: str) -> NDArray[np.float32]: ...

@@ -38,6 +38,7 @@ from localsvm.version import __version__
 
 # Rows from which standard and quantile scaling are fitted, and the pilot is drawn; fewer where they are wide.
 _SAMPLE_ROWS = (200, 100_000)
+_CHECKED_ROWS = 10_000  # where nothing is learned from them
 _SAMPLE_VALUES = 1 << 24
 _SAMPLE_COPIES = 5  # that exist for a moment, in double precision: drawn, ordered, scaled
 
@@ -95,6 +96,11 @@ class FitSettings:
             "scaling": self.scaling,
             "random_state": self.seed,
         }
+
+    @property
+    def learns_from_sample(self) -> bool:
+        """Whether a sample of the rows decides anything: their ends alone are enough for min-max scaling."""
+        return self.scaling not in ("minmax", None) or self.relevance == "auto" or len(self.kernels) > 1
 
     def class_factors(self, n_classes: int) -> NDArray[np.float64]:
         """Return the factor of every class."""
@@ -165,7 +171,7 @@ def prepare(
         hashes = hash_blocks(X.__getitem__, X.shape, settings.seed, pool.map)
         if checkpoint is not None:
             checkpoint.check_data(hashes, y, weight)
-        drawn = smallest_hashes(hashes, sample_rows(X.shape[1]))
+        drawn = smallest_hashes(hashes, _rows_drawn(X.shape[1], settings))
         sample = merge_sample(KeptRows(X, drawn), y[drawn], weight[drawn], settings)
         scaling = fit_sample_scaling(sample, X, len(X), settings, limit, pool.map)
         scaled = time.perf_counter()
@@ -211,8 +217,13 @@ def merge_sample(X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float6
 
 
 def sample_rows(n_features: int) -> int:
-    """Return how many distinct rows of this width are drawn for a scaling."""
+    """Return how many distinct rows of this width are drawn to learn from."""
     return int(np.clip(_SAMPLE_VALUES // n_features, *_SAMPLE_ROWS))
+
+
+def _rows_drawn(n_features: int, settings: FitSettings) -> int:
+    n_rows = sample_rows(n_features)
+    return n_rows if settings.learns_from_sample else min(n_rows, _CHECKED_ROWS)
 
 
 def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> None:
@@ -221,7 +232,7 @@ def _check_memory(X: RowSource, settings: FitSettings, limit: MemoryLimit) -> No
     largest = settings.partition.largest_cell(n_rows)
     if largest is not None:
         _plan(np.full(-(-n_rows // largest), largest), n_features, settings, limit)
-    sampled = min(n_rows, sample_rows(n_features))
+    sampled = min(n_rows, _rows_drawn(n_features, settings))
     limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
-from localsvm.cell.path import WidthPaths, validate
+from localsvm.cell.path import validate
 from localsvm.losses import Hinge, Pinball
 from localsvm.reduction import Problem
 
@@ -100,18 +100,16 @@ def test_every_column_is_judged_once_by_the_loss_of_its_problem(case):
 def test_validation_sums_the_losses_of_clipped_values(case):
     problems, rows, rng = case
     columns = Columns.of(problems, rows)
-    n_lams, shape = 2, (len(problems), rows.n_folds, 2)
+    n_lams = 2
     values = rng.normal(scale=3, size=(n_lams, len(columns.row))).astype(np.float32)
-    none = np.zeros((rows.n_folds, n_lams, len(columns.row)), np.float32)
-    paths = WidthPaths(none, values, np.zeros(shape), np.zeros(shape, np.int8), np.zeros(shape, np.int64), 0.0)
-    found = validate(columns, paths)
+    found = validate(columns, values)
     for number, problem in enumerate(problems):
         mine = columns.of_problem(number)
         f = np.clip(values[:, mine].astype(np.float64), -problem.clip, problem.clip)
         for sums, judge in ((found.risk, problem.loss.risk), (found.loss, problem.loss.value)):
-            assert sums.shape == (len(problems), n_lams, rows.n_folds)
+            assert sums.shape == (len(problems), rows.n_folds, n_lams)
             total = (judge(problem.y, f) * problem.weight).sum(axis=1)
-            np.testing.assert_allclose(sums[number].sum(axis=1), total, atol=1e-9)
+            np.testing.assert_allclose(sums[number].sum(axis=0), total, atol=1e-9)
 
 
 def test_problems_of_one_loss_are_judged_together():

@@ -71,7 +71,7 @@ def assert_same_bits(left, right):
 
 def assert_one_by_one(many, jobs, n_lams, folds=FOLDS, weights=None):
     """Results of many paths are those of each job, a (cell, problem, ends) whose width is set."""
-    beta, values, gap, status, steps, _ = many
+    beta, values, gap, status, steps, loss, wrong, _ = many
     begin = 0
     for j, (cell, problem, ends) in enumerate(jobs):
         n, solved = ends[-1], slice(0, n_lams[j])
@@ -88,6 +88,8 @@ def assert_one_by_one(many, jobs, n_lams, folds=FOLDS, weights=None):
             assert np.isnan(gap[j, place, left]).all()
             assert (status[j, place, left] == SKIPPED).all()
             assert (steps[j, place, left] == 0).all()
+            assert (loss[j, place, left] == 0).all()
+            assert (wrong[j, place, left] == 0).all()
             assert (beta[place, left, begin : begin + n] == 0).all()
         begin += n
     assert beta.shape[2] == values.shape[1] == begin
@@ -202,7 +204,7 @@ def test_a_part_of_all_rows_is_the_whole():
     part = whole.part(list(range(N)))
     problems = [add_hinge(whole, SIGNS), add_hinge(part, SIGNS)]
     whole.set_width(0.5)
-    beta, values, gap, status, steps, _ = solve([whole, part], problems)
+    beta, values, gap, status, steps, *_ = solve([whole, part], problems)
     assert_same_bits(beta[:, :, :N], beta[:, :, N:])
     assert_same_bits(values[:, :N], values[:, N:])
     for by_job in (gap, status, steps):
@@ -234,7 +236,7 @@ def test_a_fold_without_training_samples_gives_the_zero_function():
     part = whole.part(rows)
     problem = add_hinge(part, SIGNS[rows])
     whole.set_width(0.5)
-    beta, values, gap, status, _, _ = solve([part], [problem], folds=[0])
+    beta, values, gap, status, *_ = solve([part], [problem], folds=[0])
     assert (beta == 0).all() and (values == 0).all()
     assert np.isfinite(gap).all()
     assert (status == STATUS.index("converged")).all()
@@ -356,7 +358,7 @@ def test_cancelled_paths_are_not_solved(n_threads):
     whole.set_width(1.0)
     token = CancelToken()
     token.cancel()
-    beta, _, gap, status, steps, _ = solve([whole, part], problems, n_threads=n_threads, token=token)
+    beta, _, gap, status, steps, *_ = solve([whole, part], problems, n_threads=n_threads, token=token)
     assert np.isin(status, (SKIPPED, STATUS.index("cancelled"))).all()
     assert (steps == 0).all() and (beta == 0).all() and np.isnan(gap).all()
 

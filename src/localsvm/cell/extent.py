@@ -23,6 +23,13 @@ def median_distance(X: NDArray[np.float32], kernel: str) -> float:
     """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
     some = range(0, len(X), max(1, len(X) // 32))[:32]
     distances = _native.distances(X, some, kernel)
-    positive = distances[distances > 0].astype(np.float64)
-    median = float(np.median(positive)) if len(positive) else 1.0
+    median = _median(distances[distances > 0])
     return median if kernel == "manhattan" else float(np.sqrt(median))
+
+
+def _median(values: NDArray[np.float32]) -> float:
+    """Return the median, or the mean of the two that share the middle, in double precision; 1 of nothing."""
+    if len(values) == 0:
+        return 1.0
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    return float(np.partition(values, middle)[middle].mean(dtype=np.float64))

@@ -27,6 +27,14 @@ SKIPPED = STATUS.index("skipped")
 
 
 @dataclass(frozen=True)
+class Validation:
+    """Summed risks and losses of the samples left out, clipped, by problem, fold and lam."""
+
+    risk: NDArray[np.float64]
+    loss: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
 class WidthPaths:
     """The paths of all problems at one width; see `Columns`."""
 
@@ -38,6 +46,7 @@ class WidthPaths:
     """By problem, fold and lam, as the next two."""
     status: NDArray[np.int8]
     steps: NDArray[np.int64]
+    validation: Validation
     seconds: float
     """In the solver, summed over threads."""
 
@@ -102,6 +111,7 @@ class BoxPaths:
     def __init__(self, native: NativeCell, columns: Columns) -> None:
         self._n_threads, self._token = native.n_threads, native.token
         self._max_steps = max_steps(len(columns.row))
+        self._risk_is_value = columns.problems[0].loss.risk_is_value  # of all problems of a cell
         self._cell = Cell(*native.arguments)
         self._cells, self._numbers = [], []
         for problem in columns.problems:
@@ -115,7 +125,7 @@ class BoxPaths:
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
-        solved = solve_paths(
+        *solved, loss, wrong, seconds = solve_paths(
             self._cells,
             self._numbers,
             list(plan.folds),
@@ -128,7 +138,8 @@ class BoxPaths:
             self._n_threads,
             self._token,
         )
-        return uncancelled(WidthPaths(*solved), self._token)
+        validation = Validation(loss if self._risk_is_value else wrong, loss)
+        return uncancelled(WidthPaths(*solved, validation, seconds), self._token)
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:
@@ -143,17 +154,9 @@ def _add_problem(cell: Cell, problem: Problem) -> int:
     return cell.add_problem(dual.target, dual.lo, dual.hi, problem.clip)
 
 
-@dataclass(frozen=True)
-class Validation:
-    """Summed risks and losses of the samples left out, by problem, lam and fold."""
-
-    risk: NDArray[np.float64]
-    loss: NDArray[np.float64]
-
-
-def validate(columns: Columns, paths: WidthPaths) -> Validation:
-    """Judge out-of-fold values, clipped, by risk and by training loss."""
-    f: NDArray[np.float64] = np.minimum(np.maximum(paths.values, -columns.clip), columns.clip)
+def validate(columns: Columns, values: NDArray[np.float32]) -> Validation:
+    """Judge out-of-fold values (lam, column), clipped, by risk and by training loss, in all folds."""
+    f: NDArray[np.float64] = np.minimum(np.maximum(values, -columns.clip), columns.clip)
     risk = _sums(columns, [judge.risk(columns.y[where], f[:, where]) for judge, where in columns.losses()])
     if all(problem.loss.risk_is_value for problem in columns.problems):
         return Validation(risk, risk)
@@ -163,6 +166,6 @@ def validate(columns: Columns, paths: WidthPaths) -> Validation:
 
 
 def _sums(columns: Columns, judged: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put (lam, column) side by side, and sum to (problem, lam, fold)."""
+    """Put (lam, column) side by side, and sum to (problem, fold, lam)."""
     values = judged[0] if len(judged) == 1 else np.concatenate(judged, axis=1)
-    return columns.by_fold(values * columns.weight).swapaxes(0, 1)
+    return np.moveaxis(columns.by_fold(values * columns.weight), 0, -1)

@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from localsvm._native import SquareCell
 from localsvm.cell.columns import Columns
-from localsvm.cell.path import SKIPPED, BoxPaths, NativeCell, PathPlan, PathSolver, WidthPaths, uncancelled
+from localsvm.cell.path import (
+    SKIPPED,
+    BoxPaths,
+    NativeCell,
+    PathPlan,
+    PathSolver,
+    Validation,
+    WidthPaths,
+    uncancelled,
+    validate,
+)
 from localsvm.losses import Expectile, Loss, Squares
 from localsvm.reduction import Problem
 
@@ -53,7 +63,14 @@ class SquarePaths:
             beta, values = beta[0], values[0]
         else:
             beta, values, gap, status, steps = self._side_by_side(plan)
-        return uncancelled(WidthPaths(beta, values, gap, status, steps, time.perf_counter() - begin), self._token)
+        validation = self._validation(values, plan)
+        seconds = time.perf_counter() - begin
+        return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
+
+    def _validation(self, values: NDArray[np.float32], plan: PathPlan) -> Validation:
+        folds = list(plan.folds)
+        judged = validate(self._columns, values)
+        return Validation(judged.risk[:, folds], judged.loss[:, folds])
 
     def _side_by_side(self, plan: PathPlan) -> tuple[NDArray[Any], ...]:
         n_lams, n_columns = max(plan.n_lams), len(self._columns.row)

@@ -20,7 +20,7 @@ from localsvm.cell.combine import Term, combine, fold_shares, kernel_sums, terms
 from localsvm.cell.constant import constant_cell
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
-from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths, validate
+from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths
 from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
@@ -204,42 +204,44 @@ class _CellTraining:
             alive = self._alive_lams(w, fold)
             if not alive.any():
                 break
-            paths = solver.solve(self._plan([fold], alive.tolist()))
-            self._record(w, [fold], paths)
+            this = range(fold, fold + 1)
+            paths = solver.solve(self._plan(this, alive.tolist()))
+            self._record(w, this, paths)
             beta[fold, : paths.beta.shape[1]] = paths.beta[0]
             values[: len(paths.values)] += paths.values  # zero outside the fold
         self._remember_best(w, beta, values)
 
-    def _plan(self, folds: Sequence[int], n_lams: list[int]) -> PathPlan:
+    def _plan(self, folds: range, n_lams: list[int]) -> PathPlan:
         slack = _SLACK_OF_BLENDS if self.settings.refit == "blend" else 1.0
-        return PathPlan(folds, self.lams, n_lams, self.training_weight[:, list(folds)], self._allowed_gap(slack))
+        weight = np.ascontiguousarray(self.training_weight[:, folds.start : folds.stop])
+        return PathPlan(folds, self.lams, n_lams, weight, self._allowed_gap(slack))
 
     def _allowed_gap(self, slack: float = 1.0) -> float:
         return self.settings.reduction.loss.allowed_gap(slack * float(self.mean_risk.min()))
 
-    def _record(self, w: int, folds: Sequence[int], paths: WidthPaths) -> None:
+    def _record(self, w: int, folds: range, paths: WidthPaths) -> None:
         begin = time.perf_counter()
-        validation = validate(self.columns, paths)
-        solved = np.isfinite(paths.gap).swapaxes(1, 2)
-        lams, folds = slice(0, solved.shape[1]), list(folds)
+        solved = np.isfinite(paths.gap)
+        lams = slice(0, solved.shape[-1])
+        place = (w, lams, slice(folds.start, folds.stop))
         for sums, by_fold, mean in (
-            (validation.risk, self.risk, self.mean_risk),
-            (validation.loss, self.loss, self.mean_loss),
+            (paths.validation.risk, self.risk, self.mean_risk),
+            (paths.validation.loss, self.loss, self.mean_loss),
         ):
-            by_fold[:, w, lams][..., folds] = np.where(solved, sums[..., folds], np.inf)
+            by_fold[:, *place] = np.where(solved, sums, np.inf).swapaxes(1, 2)
             mean[:, w] = by_fold[:, w].sum(axis=-1) / self.validated_weight[:, None]
         if self.settings.refit == "blend":
             self.values[w, lams] += paths.values  # zero outside these folds
-        self._certify((w, lams, folds), paths)
+        self._certify(place, paths)
         self.seconds["solver"] += paths.seconds
         self.seconds["validation"] += time.perf_counter() - begin
 
-    def _certify(self, place: tuple[int, slice, list[int]], paths: WidthPaths) -> None:
-        """Keep the worst of all problems, by fold and lam."""
-        self.gap[place] = np.fmax.reduce(paths.gap)
-        worst = np.where(paths.status == SKIPPED, -1, paths.status).max(axis=0)
+    def _certify(self, place: tuple[int, slice, slice], paths: WidthPaths) -> None:
+        """Keep the worst of all problems, by lam and fold."""
+        self.gap[place] = np.fmax.reduce(paths.gap).T
+        worst = np.where(paths.status == SKIPPED, -1, paths.status).max(axis=0).T
         self.status[place] = np.where(worst < 0, SKIPPED, worst)
-        self.steps[place] = paths.steps.sum(axis=0)
+        self.steps[place] = paths.steps.sum(axis=0).T
         self.n_unconverged += count_unconverged(paths.status)
 
     def _alive_lams(self, w: int, fold: int) -> NDArray[np.intp]:
@@ -267,10 +269,10 @@ class _CellTraining:
         if self.settings.reduction.one_width:
             self._judge_width(w, beta, values)
         choice = self._choose()
-        columns = np.flatnonzero((choice.width == w)[self.columns.problem])
-        lam = choice.lam[self.columns.problem[columns]]
-        self.best_beta[:, columns] = beta[:, lam, columns]
-        self.best_values[columns] = values[lam, columns]
+        for number in np.flatnonzero(choice.width == w):
+            lam, where = choice.lam[number], self.columns.of_problem(int(number))
+            self.best_beta[:, where] = beta[:, lam, where]
+            self.best_values[where] = values[lam, where]
         self.seconds["selection"] += time.perf_counter() - begin
 
     def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:

@@ -125,7 +125,7 @@ class BoxPaths:
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
-        *solved, loss, wrong, seconds = solve_paths(
+        beta, values, gap, status, steps, loss, wrong, seconds = solve_paths(
             self._cells,
             self._numbers,
             list(plan.folds),
@@ -139,7 +139,7 @@ class BoxPaths:
             self._token,
         )
         validation = Validation(loss if self._risk_is_value else wrong, loss)
-        return uncancelled(WidthPaths(*solved, validation, seconds), self._token)
+        return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:

@@ -39,12 +39,15 @@ class Tuned:
         from sklearn.model_selection import GridSearchCV
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
+        from threadpoolctl import threadpool_limits
 
         order = np.random.default_rng(0).permutation(len(y))
         pipeline = make_pipeline(StandardScaler(), *self.machine)
         sample = order[:N_TUNING]
-        # Threads: the solvers leave Python's lock, and the memory is that of one process.
-        with parallel_config(backend="threading", n_jobs=self.n_jobs):
+        # Threads: the solvers leave Python's lock, and the memory is that of one process. With one for every core,
+        # those of linear algebra would be in their way.
+        limit = 1 if self.n_jobs == -1 else None
+        with parallel_config(backend="threading", n_jobs=self.n_jobs), threadpool_limits(limit):
             search = GridSearchCV(pipeline, self.grid(X.shape[1]), cv=3, refit=False).fit(X[sample], y[sample])
         rows = order[: self.most_rows]
         self.model = pipeline.set_params(**search.best_params_).fit(X[rows], y[rows])

@@ -53,7 +53,10 @@ def main() -> None:
     file = given.results / "runs.csv"
     store: CsvStore[Run] = CsvStore(LAYOUT, file, measured, again=given.again, limit=given.limit)
     problems = {name: PROBLEMS[name].at_most(given.rows) for name in given.sets}
-    results = compare(store, problems, given.peers, given.splits)
+    compared = compare(store, problems, given.peers, given.splits)
+    results = {name: found for name, found in compared.items() if found.is_measured}
+    if not results:
+        raise SystemExit(f"{file} has no runs of these sets.")
     page.show(results)
     pareto.draw(results, given.results / "pareto.png")
     page.write(results, given.results, published=given.results == FOLDER)

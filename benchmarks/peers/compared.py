@@ -13,6 +13,7 @@ from benchmarks.tasks.splits import splits_of
 from benchmarks.tasks.store import Run
 
 FIGURES = ("loss", "train", "predict", "peak")
+NOT_RUN = "-"
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Result:
 
     figures: Figures | None
     why: str = ""
-    """What tables show where there are no figures: "> 300 s", "failed", "-" if not run, nothing for no such task."""
+    """What tables show where there are no figures: "> 300 s", "failed", `NOT_RUN`, nothing for no such task."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,11 @@ class Compared:
 
     problem: Problem
     results: dict[str, Result]
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether any program was run."""
+        return any(result.figures is not None or result.why not in ("", NOT_RUN) for result in self.results.values())
 
     @property
     def finished(self) -> dict[str, Figures]:
@@ -54,7 +60,7 @@ def _result(store: CsvStore[Run], problem: Problem, program: str, n_splits: int)
     for split in splits_of(problem, n_splits):
         figures = store.get(Run(split, program))
         if figures is None:
-            return Result(None, "-")
+            return Result(None, NOT_RUN)
         if "loss" not in figures:  # another split would not end otherwise
             return Result(None, f"> {figures['limit']:.0f} s" if "limit" in figures else "failed")
         runs.append(figures)

@@ -288,7 +288,7 @@ def learn_sample_metric(
 def _pilot_size(sample: Sample, n_rows: int, settings: FitSettings) -> tuple[int, int]:
     """Return the rows of a fit and of its cells; copies count once, as far as that is known."""
     # A weight of 2 is a row given twice.
-    n_rows = len(sample.y) if n_rows <= sample_rows(sample.X.shape[1]) else n_rows
+    n_rows = len(sample.y) if n_rows <= _rows_drawn(sample.X.shape[1], settings) else n_rows
     return n_rows, settings.partition.largest_cell(n_rows) or n_rows
 
 

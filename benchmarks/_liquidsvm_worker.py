@@ -47,7 +47,7 @@ def _run(liquidsvm, data, task):
     options, scenario = task["options"], task.get("scenario", "MC")
     n_weights = len(options.get("weights", ()))
     # It keeps copies of its own in double precision: ours go first, so that they do not count.
-    model = liquidsvm.SVM(data.pop("X"), data.pop("y"), scenario=scenario, random_seed=1, **options)
+    model = liquidsvm.SVM(data.pop("X"), data.pop("y"), scenario=scenario, **{"random_seed": 1, **options})
     begin, cpu = time.perf_counter(), time.process_time()
     table = model.train()
     trained = time.perf_counter()

@@ -184,7 +184,7 @@ def main() -> None:
     given = _arguments()
     print(f"{machine()}; revision {revision()}")
     measured = None if given.show else partial(measure, limit=given.limit)
-    store = Store(LAYOUT, given.results, measured, again=given.again)
+    store = Store(LAYOUT, given.results, measured, again=given.again, limit=given.limit)
     problems = {SETS[name].at_most(given.rows): given.splits or SPLITS[SETS[name]] for name in given.sets}
     compare(store, problems, given.programs)
 

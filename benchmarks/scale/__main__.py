@@ -2,6 +2,7 @@
 
     python -m benchmarks.scale all --again                        everything, measured now
     python -m benchmarks.scale peers --sets skin --programs localsvm
+    python -m benchmarks.scale seeds --sets cod-rna               errors over random seeds
     python -m benchmarks.scale millions --n 100000 1000000
     python -m benchmarks.scale all --show                         tables of what has been measured
 
@@ -17,7 +18,7 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks.csv_store import machine, revision
-from benchmarks.scale import boosting, cell_sizes, chunks, difficulty, millions, peers
+from benchmarks.scale import boosting, cell_sizes, chunks, difficulty, millions, peers, seeds
 from benchmarks.scale.problems import ALL, Files
 from benchmarks.scale.programs import measure
 from benchmarks.scale.store import FILE, LAYOUT, Store
@@ -26,6 +27,7 @@ Part = Callable[[Store, argparse.Namespace], None]
 PROGRAMS = ("liquidsvm", "localsvm")
 PARTS: dict[str, Part] = {
     "peers": lambda store, given: peers.compare(store, given.sets, given.programs, given.threads, given.partition),
+    "seeds": lambda store, given: seeds.compare(store, given.sets, given.partition),
     "millions": lambda store, given: millions.measure(store, given.n, given.partition),
     "cell-sizes": lambda store, given: cell_sizes.measure(store, given.partition),
     "chunks": lambda store, given: chunks.compare(store, given.sets, given.partition),
@@ -40,7 +42,7 @@ def _arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("part", choices=("all", *PARTS), help="what to measure")
-    add("--sets", nargs="+", choices=tuple(ALL), default=list(ALL), help="of peers and chunks (all)")
+    add("--sets", nargs="+", choices=tuple(ALL), default=list(ALL), help="of peers, seeds and chunks (all)")
     add("--programs", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), help="of peers (both)")
     add("--threads", nargs="+", type=int, default=list(peers.THREADS), help="of liquidSVM, the best counts (1 2)")
     add("--n", nargs="+", type=int, default=list(millions.SIZES), help="rows of millions (1e5, 1e6, 1e7)")

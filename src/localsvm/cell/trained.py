@@ -68,7 +68,7 @@ class CellFunctions:
 
     def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs (n_points, n_outputs) at scaled points."""
-        out = np.tile(self.constants, (len(points), 1))
+        out = np.full((len(points), len(self.constants)), self.constants)
         for part in self.sums:
             out[:, part.outputs] += evaluate(points, part.support_vectors, part.coefficients, self.kernel, part.width)
         return np.clip(out, *self.bounds.T, out=out)

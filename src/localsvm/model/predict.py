@@ -161,7 +161,7 @@ def _fill_from_own_cells(
         first, last = (int(labels[by_cell.order[i]]) for i in (members.start, members.stop - 1))
         points = rows.take(numbers)
         for cell in range(first, last + 1):
-            begin, end = np.clip(by_cell.span(cell), members.start, members.stop) - members.start
+            begin, end = (min(max(at, members.start), members.stop) - members.start for at in by_cell.span(cell))
             if begin < end:
                 out[numbers[begin:end]] = quantity.judge(quantity.of_cell(cell, points[begin:end]), cell)
 

@@ -28,6 +28,7 @@ NAMES = {
     "bike": "bike sharing, quantiles",
     "ecbdllike": "ECBDL-like, generated",
 }
+SEEDED = "random_s"  # eed of liquidSVM, tate of localsvm
 DEFAULT_CELLS = "partition=voronoi cell_size=2000 scaling=minmax"
 HEAD = """# Results
 
@@ -69,7 +70,7 @@ def _origin(name: str, runs: Frame) -> str:
 def _peers(runs: Frame) -> str:
     rows = []
     for (name, n), of_set in runs.groupby(["set", "n_train"], sort=False):
-        theirs = of_set[of_set["program"] == "liquidsvm"]
+        theirs = of_set[(of_set["program"] == "liquidsvm") & ~of_set["settings"].str.contains(SEEDED)]
         ours = of_set[(of_set["program"] == "localsvm") & (of_set["settings"] == DEFAULT_CELLS)]
         if len(theirs) and len(ours):
             best = [_fastest(theirs), _fastest(ours)]
@@ -86,6 +87,26 @@ def _peers(runs: Frame) -> str:
         "Cells of at most 2000 rows, 5 folds, 10 x 10 grids; liquidSVM with one or two threads, whichever was faster."
     )
     return _section("Against liquidSVM", told, header, rows)
+
+
+def _seeds(runs: Frame) -> str:
+    seeded = runs[runs["settings"].str.contains(SEEDED)].groupby(["set", "program", "settings"], sort=False).tail(1)
+    rows = []
+    for name, of_set in seeded.groupby("set", sort=False):
+        by_program = [of_set[of_set["program"] == program] for program in ("liquidsvm", "localsvm")]
+        if min(map(len, by_program)) > 1:
+            errors = [_mean_and_error(of[column]) for column in ("error", "error_unseen") for of in by_program]
+            rows.append([_named(name), ", ".join(str(len(of)) for of in by_program), *errors])
+    header = ["", "seeds", "error: liquidSVM", "localsvm", "unseen rows: liquidSVM", "localsvm"]
+    told = (
+        "The same rows with other random seeds, on which centres and folds depend; means and their standard errors. "
+        "Unseen rows are test rows that are no copies of training rows."
+    )
+    return _section("Errors over random seeds", told, header, rows)
+
+
+def _mean_and_error(values: pd.Series) -> str:
+    return f"{values.mean():.5f} ± {values.sem():.5f}"
 
 
 def _millions(runs: Frame) -> str:
@@ -281,7 +302,7 @@ def _as_it_is(name: str, runs: Frame) -> str:
 SECTIONS: dict[str, Sequence[Callable[[Frame], str]]] = {
     "accuracy": (_accuracy,),
     "spark": (_spark,),
-    "scale": (_peers, _millions, _cell_sizes, _chunks, _boosting),
+    "scale": (_peers, _seeds, _millions, _cell_sizes, _chunks, _boosting),
     "tasks": (_tasks, _probabilities, _rates),
 }
 

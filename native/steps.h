@@ -106,7 +106,6 @@ class StepLoop {
 
   const int nobody;
   float *r, *l, *u, *beta, *lo, *hi;
-  float stretch = 1;         // of steps between inner points of the boxes; less than 2
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
  private:
@@ -147,21 +146,9 @@ class StepLoop {
     if (!(gain > 0)) return false;
     pending_.i = i;
     pending_.j = pending_.dj == 0 ? i : candidates[chosen];
-    stretch_pending();
     ask_for(pending_.j);
     return true;
   }
-
-  // Between inner points of both boxes a step goes beyond the best point of its plane.  As long as it goes less than twice
-  // as far, it gains.
-  void stretch_pending() {
-    const float di = stretch * pending_.di, dj = stretch * pending_.dj;
-    if (!stays_inside(pending_.i, di) || (dj != 0 && !stays_inside(pending_.j, dj))) return;
-    pending_.di = di;
-    pending_.dj = dj;
-  }
-
-  bool stays_inside(int i, float delta) const { return l[i] < std::min(0.0f, delta) && u[i] > std::max(0.0f, delta); }
 
   // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.
   void ask_for(int i) const {

@@ -28,7 +28,7 @@ NAMES = {
     "bike": "bike sharing, quantiles",
     "ecbdllike": "ECBDL-like, generated",
 }
-SEEDED = "random_s"  # eed of liquidSVM, tate of localsvm
+SEEDED = "random_seed|random_state"  # in the settings of runs that are about their seed
 DEFAULT_CELLS = "partition=voronoi cell_size=2000 scaling=minmax"
 HEAD = """# Results
 

@@ -6,11 +6,11 @@ seed changes; the mean over some of them, with its standard error, says more.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from statistics import fmean, stdev
+from typing import Any
 
 from benchmarks.csv_store import Figures
-from benchmarks.scale.problems import ALL
+from benchmarks.scale.problems import ALL, Problem
 from benchmarks.scale.programs import local
 from benchmarks.scale.store import Run, Store
 from benchmarks.tables import print_table
@@ -25,16 +25,15 @@ def compare(store: Store, sets: list[str], partition: str) -> None:
     """Measure both programs with every seed on these sets, and print means and their standard errors."""
     rows = []
     for problem in (ALL[name] for name in sets if name in SETS):
-        settings = [({"threads": THREADS, "random_seed": seed}, {"random_state": seed}) for seed in SEEDS]
-        theirs = _known(store.get(Run(problem, "liquidsvm", given)) for given, _ in settings)
-        ours = _known(store.get(Run(problem, "localsvm", local(partition) | given)) for _, given in settings)
+        theirs = _runs(store, problem, "liquidsvm", [{"threads": THREADS, "random_seed": seed} for seed in SEEDS])
+        ours = _runs(store, problem, "localsvm", [local(partition) | {"random_state": seed} for seed in SEEDS])
         if min(len(theirs), len(ours)) > 1:
             rows.append([problem.name, f"{len(theirs)}, {len(ours)}", *_errors(theirs, ours)])
     print_table("Errors over random seeds, mean and standard error; cells of 2000 rows", HEADER, rows)
 
 
-def _known(runs: Iterable[Figures | None]) -> list[Figures]:
-    return [run for run in runs if run is not None]
+def _runs(store: Store, problem: Problem, program: str, settings: list[dict[str, Any]]) -> list[Figures]:
+    return [run for run in (store.get(Run(problem, program, given)) for given in settings) if run is not None]
 
 
 def _errors(theirs: list[Figures], ours: list[Figures]) -> list[str]:

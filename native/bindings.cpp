@@ -170,6 +170,10 @@ auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
   return to_numpy(std::move(values), {n, n});
 }
 
+auto neighbours_of(const Cell& cell) {
+  return to_numpy(std::vector<int32_t>(cell.neighbours()), {static_cast<size_t>(cell.n()), kNeighbours});
+}
+
 nb::dict row_counts(const Cell& cell) {
   const RowCounts counts = cell.cache() ? cell.cache()->counts() : RowCounts{};
   nb::dict result;
@@ -253,6 +257,7 @@ NB_MODULE(_native, m) {
            "max_steps"_a, "token"_a.none() = nb::none())
       .def("part", &part_of, "rows"_a, "token"_a.none() = nb::none(), nb::keep_alive<0, 1>())
       .def("distances", [](const Cell& cell) { return square(cell, &Cell::copy_distances); })
+      .def("neighbours", &neighbours_of)
       .def("kernel_matrix",
            [](const Cell& cell) {
              require(has_width(cell), "set a width first");

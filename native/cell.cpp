@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "folds.h"
+#include "neighbours.h"
 #include "parallel.h"
 
 namespace localsvm {
@@ -73,6 +74,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
   if (plan.storage != Storage::rows) K_ = Aligned<float>(ld_ * n, Uninitialised{});
   if (plan.storage == Storage::rows) cache_ = std::make_unique<RowCache>(samples_, kernel, n, plan.n_rows);
   BuildScratch scratch(ld_, full ? 0 : n_threads);
+  std::vector<NeighbourSearch> searches(n_threads, NeighbourSearch(n));
   for_blocks(n, kBlock, n_threads, cancelled, [&](int thread, Range rows) {
     int index[kBlock];
     float* out[kBlock];
@@ -82,7 +84,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
     });
     samples_.distances(kernel_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
     // While the rows are in the cache.
-    for (int r = 0; r < rows.size(); ++r) find_neighbours(rows.begin + r, out[r]);
+    for (int r = 0; r < rows.size(); ++r) find_neighbours(searches[thread], rows.begin + r, out[r]);
   });
   if (full) samples_ = Samples();
 }
@@ -100,15 +102,16 @@ Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* ca
       neighbour_kernel_(static_cast<size_t>(n_) * kNeighbours),
       neighbours_(static_cast<size_t>(n_) * kNeighbours) {
   Aligned<float> distances(ld_);
+  NeighbourSearch search(n_);
   for (int i = 0; i < n_ && !is_set(cancelled); ++i) {
     copy_distances(i, distances.data());
-    find_neighbours(i, distances.data());
+    find_neighbours(search, i, distances.data());
   }
 }
 
-void Cell::find_neighbours(int i, const float* distances) {
+void Cell::find_neighbours(NeighbourSearch& search, int i, const float* distances) {
   const size_t near = static_cast<size_t>(i) * kNeighbours;
-  ops().neighbours(distances, n_, i, neighbours_.data() + near);
+  search.find(distances, i, neighbours_.data() + near);
   for (size_t c = near; c < near + kNeighbours; ++c)
     if (neighbours_[c] < n_) neighbour_distances_[c] = distances[neighbours_[c]];
 }

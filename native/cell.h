@@ -3,7 +3,7 @@
 // Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
 // of K.  The kernel matrix is made once per width, and shared by all folds and problems.
 //
-// Memory, in floats, besides n d for the samples and 48 n for neighbours; results are the same to the bit:
+// Memory, in floats, besides n d for the samples and 72 n for neighbours; results are the same to the bit:
 //
 //   full     2 n^2   distances, made once, and K
 //   kernel   n^2     K; distances are made again for every width
@@ -26,6 +26,8 @@
 #include "storage.h"
 
 namespace localsvm {
+
+class NeighbourSearch;
 
 // What is stored of a cell of n rows.
 struct StoragePlan {
@@ -82,6 +84,8 @@ class Cell {
   Storage storage() const { return plan_.storage; }
   const RowCache* cache() const { return cache_.get(); }
 
+  const std::vector<int32_t>& neighbours() const { return neighbours_; }  // n x kNeighbours; see neighbours.h
+
   // One row of the distances or of K, n padded entries; for tests and for looking at a cell.
   void copy_distances(int i, float* out) const;
   void copy_kernel(int i, float* out) const;
@@ -97,7 +101,7 @@ class Cell {
   KernelView view(const std::atomic<bool>* cancelled) const {
     return {K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), cancelled};
   }
-  void find_neighbours(int i, const float* distances);
+  void find_neighbours(NeighbourSearch& search, int i, const float* distances);
   void make_kernel_rows(Range rows, float* const* out) const;
   void copy_columns(const float* row_of_whole, float* out) const;
   void copy_distances_of_whole(int i, float* out) const;

@@ -13,9 +13,10 @@ namespace localsvm {
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
 constexpr int kStrip = 512;         // samples whose weighted differences are summed in float
 constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
-constexpr int kNeighbours = 16;     // candidate partners kept per sample
+constexpr int kNeighbours = 24;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
-constexpr int kCandidates = 32;     // room for both, whole vectors
+constexpr int kCandidates = 32;     // both: whole vectors at every level
+constexpr int kRowGroups = 64;         // of a row of distances, each with its smallest
 
 // Kernels of a distance of two points, which `distances` makes: of the squared Euclidean one, exp(-d/width^2) or
 // exp(-sqrt(d)/width); of the Manhattan one, sum_k |x_k - x'_k|, exp(-d/width).
@@ -25,6 +26,15 @@ enum class Kernel : int { gauss = 0, laplace = 1, manhattan = 2 };
 struct Step {
   int i = 0, j = 0;
   float di = 0, dj = 0;
+};
+
+// Who may move along with a coordinate; `nobody` has the box [0, 0].
+struct Partners {
+  const int32_t* near;              // kNeighbours coordinates
+  const float* near_kernel;         // and their entries of K
+  const int32_t* recent;            // kRecent coordinates
+  const float* const* recent_rows;  // and their rows of K
+  int32_t nobody;
 };
 
 // Half-open ranges of rows or columns.  Except in `dot` both ends are multiples of kPad.
@@ -66,9 +76,10 @@ struct Ops {
   void (*distances)(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
                     float* const* out);
 
-  // For row i of the distances: the nearest other sample, nearly, in each of kNeighbours equal chunks of 0..n-1 (n padded:
-  // none).
-  void (*neighbours)(const float* distances, int n, int i, int32_t* out);
+  // The smallest entry of each of kRowGroups groups that make up a row of n distances (infinite where a group is empty).
+  void (*group_minima)(const float* distances, int n, float* minima);
+  // Where the n distances are at most `limit`: indices in ascending order, at most `room` of them; returns how many.
+  int (*find_within)(const float* distances, int n, float limit, int32_t* found, int room);
 
   // The kernel's values, n entries (a multiple of kPad).
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
@@ -95,10 +106,10 @@ struct Ops {
   double (*gap)(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
                 Range range);
 
-  // The best joint step of i with one of `count` candidates (arrays have kCandidates entries, those past count have empty boxes): maximise
-  // di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes [l, u].  Returns twice the gain, 0 if there is none.
-  float (*best_partner)(float ri, float li, float ui, const float* rj, const float* k, const float* lj,
-                        const float* uj, int count, int* chosen, float* di, float* dj);
+  // The best joint step of i with one of its partners: maximise di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes
+  // [l, u].  Returns twice the gain, 0 if there is none.
+  float (*best_partner)(const float* r, const float* l, const float* u, int i, const Partners& partners, int* j, float* di,
+                        float* dj);
 
   // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
   void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);

@@ -69,29 +69,27 @@ void distances(Kernel kernel, const float* const* x, int count, const float* pan
   by(x, count, panels, n_features, columns, out);
 }
 
-// One pass: keys hold the distance, its low bits replaced by the position in the chunk; non-negative floats order as
-// integers, so the smallest key is the nearest sample, up to the bits given away.
-void neighbours(const float* distances, int n, int i, int32_t* out) {
-  const int chunk = (n + kNeighbours - 1) / kNeighbours;
-  const int32_t nobody = (n + kPad - 1) / kPad * kPad;
-  int position_bits = 1;
-  while ((1 << position_bits) < chunk + W) ++position_bits;
-  const int32_t position_mask = (1 << position_bits) - 1;
-  const vi keep = splat(~position_mask);
-  for (int c = 0; c < kNeighbours; ++c) {
-    const int begin = c * chunk, end = begin + chunk < n ? begin + chunk : n;
-    vi best = splat(INT32_MIN), position = lanes();  // of the negated keys
-    for (int j = begin; j < end; j += W, position += W) {
-      float tail[W] = {};
-      if (j + W > nobody) std::memcpy(tail, distances + j, sizeof(float) * (end - j));
-      const vi key = ((vi)load(j + W > nobody ? tail : distances + j) & keep) | position;
-      const vi valid = (position < end - begin) & (position != i - begin);
-      best = vmax(best, (~key & valid) | (splat(INT32_MIN) & ~valid));
+// A group is a lane of a stretch of the row.
+void group_minima(const float* distances, int n, float* minima) {
+  constexpr int kStretches = kRowGroups / W;
+  const int n_vectors = (n + W - 1) / W, stretch = (n_vectors + kStretches - 1) / kStretches;
+  for (int s = 0, v = 0; s < kStretches; ++s) {
+    vf least = splat(INFINITY);
+    for (const int end = v + stretch < n_vectors ? v + stretch : n_vectors; v < end; ++v) {
+      const vi inside = lanes() < n - v * W;
+      least = vmin(least, select(inside, load(distances + v * W), splat(INFINITY)));
     }
-    int32_t nearest = INT32_MIN;
-    for (int lane = 0; lane < W; ++lane) nearest = best[lane] > nearest ? best[lane] : nearest;
-    out[c] = nearest == INT32_MIN ? nobody : begin + (~nearest & position_mask);
+    store(minima + s * W, least);
   }
+}
+
+int find_within(const float* distances, int n, float limit, int32_t* found, int room) {
+  int count = 0;
+  for (int j = 0; j < n; j += W) {
+    uint32_t within = bits_of((load(distances + j) <= splat(limit)) & (lanes() < n - j));
+    for (; within != 0 && count < room; within &= within - 1) found[count++] = j + __builtin_ctz(within);
+  }
+  return count;
 }
 
 inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
@@ -182,34 +180,55 @@ double gap(const float* r, const float* beta, const float* lo, const float* hi, 
   return total;
 }
 
-float best_partner(float ri_, float li_, float ui_, const float* rj_, const float* k_, const float* lj_,
-                   const float* uj_, int count, int* chosen, float* di, float* dj) {
-  const vf ri = splat(ri_), li = splat(li_), ui = splat(ui_);
-  vf best_gain = {}, best_x = {}, best_y = {};
-  vi best_index = splat(0), index = lanes();
-  for (int c = 0; c < count; c += W, index += W) {
-    const vf rj = load(rj_ + c), k = load(k_ + c), lj = load(lj_ + c), uj = load(uj_ + c);
-    // The unconstrained optimum, then once clipped in i first and once in j first; the better one.
-    const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
-    const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
-    const vf y2 = clamp((rj - k * ri) * inverse, lj, uj), x2 = clamp(ri - k * y2, li, ui);
-    const vf g1 = x1 * (ri + ri - x1 - k * y1) + y1 * (rj + rj - y1 - k * x1);
-    const vf g2 = x2 * (ri + ri - x2 - k * y2) + y2 * (rj + rj - y2 - k * x2);
-    const vi first = g1 >= g2;
-    const vf gain = vmax(g1, g2);
-    const vi better = gain > best_gain;
-    best_gain = vmax(best_gain, gain);
-    best_x = select(better, select(first, x1, x2), best_x);
-    best_y = select(better, select(first, y1, y2), best_y);
-    best_index = (index & better) | (best_index & ~better);
+// The best steps found so far, one in each lane.
+struct BestSteps {
+  vf gain = {}, di = {}, dj = {};
+  vi j = {};
+};
+
+// A joint step of i (r, l, u in all lanes) with a candidate in every lane: the unconstrained optimum, then once clipped in i
+// first and once in j first; the better one.
+inline void offer(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k, vi j, BestSteps& best) {
+  const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
+  const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
+  const vf y2 = clamp((rj - k * ri) * inverse, lj, uj), x2 = clamp(ri - k * y2, li, ui);
+  const vf g1 = x1 * (ri + ri - x1 - k * y1) + y1 * (rj + rj - y1 - k * x1);
+  const vf g2 = x2 * (ri + ri - x2 - k * y2) + y2 * (rj + rj - y2 - k * x2);
+  const vi first = g1 >= g2;
+  const vf gain = vmax(g1, g2);
+  const vi better = gain > best.gain;
+  best.gain = vmax(best.gain, gain);
+  best.di = select(better, select(first, x1, x2), best.di);
+  best.dj = select(better, select(first, y1, y2), best.dj);
+  best.j = (j & better) | (best.j & ~better);
+}
+
+float best_partner(const float* r, const float* l, const float* u, int i, const Partners& partners, int* j, float* di,
+                   float* dj) {
+  int32_t candidates[kCandidates];
+  float k[kCandidates];
+  std::memcpy(candidates, partners.near, kNeighbours * sizeof(int32_t));
+  std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
+  // The rows moved last are still in the cache: read K_ji, not K_ij.
+  for (int c = 0; c < kRecent; ++c) {
+    candidates[kNeighbours + c] = partners.recent[c] == i ? partners.nobody : partners.recent[c];
+    k[kNeighbours + c] = partners.recent_rows[c][i];
   }
-  int at = 0;
-  for (int lane = 1; lane < W; ++lane)
-    if (best_gain[lane] > best_gain[at]) at = lane;
-  *chosen = best_index[at];
-  *di = best_x[at];
-  *dj = best_y[at];
-  return best_gain[at];
+  const vf ri = splat(r[i]), li = splat(l[i]), ui = splat(u[i]);
+  BestSteps best;
+  for (int c = 0; c < kCandidates; c += W) {
+    const int32_t* at = candidates + c;
+    vi index;
+    std::memcpy(&index, at, sizeof index);
+    offer(ri, li, ui, gather(r, at), gather(l, at), gather(u, at), load(k + c), index, best);
+  }
+  // Gains are not negative: they order as integers.
+  const vi gains = (vi)best.gain;
+  const int lane = __builtin_ctz(bits_of(gains == splat(max_lane(gains))));
+  *j = best.j[lane];
+  *di = best.di[lane];
+  *dj = best.dj[lane];
+  return best.gain[lane];
 }
 
 void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
@@ -345,7 +364,8 @@ const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL),
     W,
     distances,
-    neighbours,
+    group_minima,
+    find_within,
     kernel_values,
     kernel_slopes,
     add_differences,

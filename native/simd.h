@@ -98,11 +98,46 @@ static inline vf vsqrt(vf a) {
 #endif
 
 static inline int32_t max_lane(vi v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_max_epi32((__m512i)v);
+#elif defined(__AVX2__)
+  __m128i m = _mm_max_epi32(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0x4e));
+  m = _mm_max_epi32(m, _mm_shuffle_epi32(m, 0xb1));
+  return _mm_cvtsi128_si32(m);
+#else
   int32_t lane[W];
   store(lane, v);
   int32_t largest = lane[0];
   for (int i = 1; i < W; ++i) largest = lane[i] > largest ? lane[i] : largest;
   return largest;
+#endif
+}
+
+// Bit l is set where lane l of a comparison is true.
+static inline uint32_t bits_of(vi comparison) {
+#if defined(__AVX512F__)
+  return _mm512_movepi32_mask((__m512i)comparison);
+#elif defined(__AVX2__)
+  return _mm256_movemask_ps((__m256)comparison);
+#elif defined(__SSE2__)
+  return _mm_movemask_ps((__m128)comparison);
+#else
+  uint32_t bits = 0;
+  for (int i = 0; i < W; ++i) bits |= comparison[i] ? 1u << i : 0u;
+  return bits;
+#endif
+}
+
+// p[index[lane]] in every lane.  Processors with AVX2 alone gather slower than they load.
+static inline vf gather(const float* p, const int32_t* index) {
+#if defined(__AVX512F__)
+  return (vf)_mm512_i32gather_ps(_mm512_loadu_si512(index), p, 4);
+#elif defined(__AVX2__)
+  return vf{p[index[0]], p[index[1]], p[index[2]], p[index[3]], p[index[4]], p[index[5]], p[index[6]], p[index[7]]};
+#else
+  return vf{p[index[0]], p[index[1]], p[index[2]], p[index[3]]};
+#endif
 }
 
 static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }

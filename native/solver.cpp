@@ -13,6 +13,8 @@ namespace {
 constexpr int kGapInterval = 16;          // steps between two looks at the gap
 constexpr int kFarInterval = 64;          // at most that, while it is
 constexpr double kFar = 4;                // times the tolerance
+constexpr double kStretch = 0.6;          // by which steps are longer, far from the optimum
+constexpr double kExact = 4;              // times the tolerance: below it they become the best of their plane
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
 constexpr int kMostUnsettled = 4;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
@@ -208,15 +210,25 @@ double BoxSolver::gap() const {
   return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
 }
 
+// Steps over-relax when the inner coefficients are those that will be inner ones at the end, and not any more when the gap,
+// to which what is overshot adds, is all but small enough.
+float BoxSolver::stretch_at(int64_t steps, double tolerances) const {
+  const double settled = std::min(1.0, static_cast<double>(steps) / kernel_.n);
+  const double far = std::clamp((tolerances - 1) / kExact, 0.0, 1.0);
+  return static_cast<float>(1 + kStretch * settled * far);
+}
+
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
   loop_.forget();
+  loop_.stretch = 1;
   int64_t next_look = kGapInterval;
   for (int64_t steps = 0;; ++steps) {
     const int32_t key = loop_.apply();
     if (steps == next_look) {
       const double now = gap();
       if (stop.is_cancelled() || now <= stop.tolerance) return steps;
+      loop_.stretch = stretch_at(steps, now / stop.tolerance);
       next_look += now > kFar * stop.tolerance ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
     }
     if (steps >= max_steps || !loop_.step(key)) return steps;

@@ -9,7 +9,8 @@
 //
 // Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
 // the one that could move farthest; its partner is the best of its near neighbours and of the coordinates moved last:
-// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.
+// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  Steps between
+// inner points of the boxes are over-relaxed, as in SOR, until the gap is nearly small enough.
 //
 // Stops when the clipped duality gap in risk units,
 //   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
@@ -93,6 +94,7 @@ class BoxSolver {
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   bool sums_are_too_large() const;
   double gap() const;
+  float stretch_at(int64_t steps, double tolerances) const;
   int64_t walk(const StopRule& stop, int64_t max_steps);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
   void settle();

@@ -106,6 +106,7 @@ class StepLoop {
 
   const int nobody;
   float *r, *l, *u, *beta, *lo, *hi;
+  float stretch = 1;         // of steps between inner points of the boxes; less than 2
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
  private:
@@ -120,35 +121,28 @@ class StepLoop {
     if (key <= index_mask) return false;
     const int i = key & index_mask;
     ask_for(i);
-    int candidates[kNeighbours + kRecent];
-    alignas(64) float k[kCandidates], rj[kCandidates], lj[kCandidates], uj[kCandidates];
     const size_t near = static_cast<size_t>(i) * kNeighbours;
-    for (int c = 0; c < kNeighbours; ++c) {
-      candidates[c] = kernel_.neighbours[near + c];
-      k[c] = kernel_.neighbour_kernel[near + c];
-    }
-    // The rows moved last are still in the cache: read K_ji, not K_ij.
-    for (int c = 0; c < kRecent; ++c) {
-      const int j = recent_[c];
-      candidates[kNeighbours + c] = j == i ? nobody : j;
-      k[kNeighbours + c] = j == nobody ? 0.0f : recent_rows_[c][i];
-    }
-    for (int c = 0; c < kNeighbours + kRecent; ++c) {
-      const int j = candidates[c];
-      rj[c] = r[j];
-      lj[c] = l[j];
-      uj[c] = u[j];
-    }
-    for (int c = kNeighbours + kRecent; c < kCandidates; ++c) rj[c] = k[c] = lj[c] = uj[c] = 0;
-    int chosen = 0;
-    const float gain = ops_.best_partner(r[i], l[i], u[i], rj, k, lj, uj, kNeighbours + kRecent, &chosen, &pending_.di,
-                                         &pending_.dj);
+    const Partners partners{kernel_.neighbours + near, kernel_.neighbour_kernel + near, recent_, recent_rows_, nobody};
+    int j = i;
+    const float gain = ops_.best_partner(r, l, u, i, partners, &j, &pending_.di, &pending_.dj);
     if (!(gain > 0)) return false;
     pending_.i = i;
-    pending_.j = pending_.dj == 0 ? i : candidates[chosen];
+    pending_.j = pending_.dj == 0 ? i : j;
+    stretch_pending();
     ask_for(pending_.j);
     return true;
   }
+
+  // Between inner points of both boxes a step goes beyond the best point of its plane.  As long as it goes less than twice
+  // as far, it gains.
+  void stretch_pending() {
+    const float di = stretch * pending_.di, dj = stretch * pending_.dj;
+    if (!stays_inside(pending_.i, di) || (dj != 0 && !stays_inside(pending_.j, dj))) return;
+    pending_.di = di;
+    pending_.dj = dj;
+  }
+
+  bool stays_inside(int i, float delta) const { return l[i] < std::min(0.0f, delta) && u[i] > std::max(0.0f, delta); }
 
   // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.
   void ask_for(int i) const {
@@ -199,7 +193,7 @@ class StepLoop {
   Step pending_;
   const float *row_i_, *row_j_;  // of the pending step
   float* nothing_;               // a row of zeros, for no step
-  int recent_[kRecent];
+  int32_t recent_[kRecent];
   const float* recent_rows_[kRecent];
   int seat_ = -1;                // in the cache, and the rows pinned there
   int in_use_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};

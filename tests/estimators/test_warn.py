@@ -39,7 +39,7 @@ def caught_by(grid, data, kind, **parameters):
             r"Grid\(width=\(0\.04, 2000\)\)",
         ),
         (Grid(widths=(1e-5, 1e-4, 0.2), n_lams=2), "largest width", "larger .*Grid.widths="),
-        (Grid(widths=(1.0,), lams=(1e-5, 1.0, 3.0)), "smallest lam", "smaller .*Grid.lams="),
+        (Grid(widths=(0.3,), lams=(1e-5, 1.0, 3.0)), "smallest lam", "smaller .*Grid.lams="),
         (
             Grid(n_widths=1, width=(2, 2), n_lams=3, lam=(1e-3, 1000), rule="liquidsvm"),
             "smallest lam",

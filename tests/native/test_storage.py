@@ -13,7 +13,7 @@ from localsvm._native import CancelToken, Cell, available_simd_levels, set_simd_
 from localsvm.cell.path import STATUS
 from localsvm.data import toy_mixture
 
-PAD, BLOCK, PINNED = 16, 32, 10  # of native/ops.h, cell.cpp, row_cache.h
+PAD, NEIGHBOURS, BLOCK, PINNED = 16, 24, 32, 10  # of native/ops.h, cell.cpp, row_cache.h
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]
 STORAGES = ("full", "kernel", "rows")
 
@@ -23,7 +23,7 @@ def row_bytes(n):
 
 
 def fixed_bytes(n, d, n_threads):
-    return row_bytes(n) * d + n * 16 * 12 + row_bytes(n) * BLOCK * n_threads
+    return row_bytes(n) * d + n * NEIGHBOURS * 12 + row_bytes(n) * BLOCK * n_threads
 
 
 def budget(storage, n, d, n_threads, extra_rows=0):

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from localsvm.errors import InvalidParameter
 
 _PAD = 16  # floats: rows are padded to whole vectors
-_NEIGHBOURS = 16  # per sample: index, squared distance, kernel value
+_NEIGHBOURS = 24  # per sample: index, squared distance, kernel value
 _BLOCK = 32  # rows a thread makes at a time
 _MOST_PINNED = 10  # rows a solver has in use at once
 _TILE = 48  # rows and columns of a tile, where the upper half of the matrix is stored in tiles

@@ -11,14 +11,17 @@ class NeighbourSearch {
  public:
   explicit NeighbourSearch(int n);
 
-  // The kNeighbours other samples that are nearest to sample i, by distance, then by index; n padded where there are fewer.
-  // `distances` is row i of them.
+  // The kNeighbours other samples that are nearest to sample i, of equal ones the first, in ascending order; n padded where
+  // there are fewer.  `distances` is row i of them.  Takes no memory: threads that build a cell must not fail.
   void find(const float* distances, int i, int32_t* out);
 
  private:
+  using Distant = std::pair<float, int32_t>;
+  Distant farthest_kept();
+
   const int n_;
   std::vector<int32_t> found_;
-  std::vector<std::pair<float, int32_t>> nearest_;
+  std::vector<Distant> others_, ranked_;
 };
 
 }  // namespace localsvm

@@ -20,13 +20,13 @@ def level(request):
 
 
 def sorted_neighbours(distances):
-    """By distance, then by index; padded with a sample that does not exist."""
+    """The first by distance, then by index, in the order of their indices; padded with a sample that does not exist."""
     n = len(distances)
     nobody = -(-n // PAD) * PAD
     expected = np.full((n, NEIGHBOURS), nobody, dtype=np.int32)
     for i, row in enumerate(distances):
-        others = np.array([j for j in np.lexsort((np.arange(n), row)) if j != i][:NEIGHBOURS], dtype=np.int32)
-        expected[i, : len(others)] = others
+        others = [j for j in np.lexsort((np.arange(n), row)) if j != i][:NEIGHBOURS]
+        expected[i, : len(others)] = np.sort(others)
     return expected
 
 

@@ -35,7 +35,7 @@ def sorted_neighbours(distances):
     n=st.integers(1, 200),
     n_values=st.sampled_from([1, 2, 5, 1000]),
     seed=st.integers(0, 2**32 - 1),
-    max_bytes=st.sampled_from([None, 150_000]),
+    max_bytes=st.sampled_from([None, 180_000]),
     n_threads=st.integers(1, 3),
 )
 def test_neighbours_are_the_first_of_all_samples_by_distance(n, n_values, seed, max_bytes, n_threads):

@@ -23,7 +23,7 @@ from localsvm.cell.folds import fold_order
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
-from localsvm.cell.trained import TrainedCell
+from localsvm.cell.trained import CellFunctions, TrainedCell
 from localsvm.data.content import Rows
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import Scaling, no_scaling
@@ -37,6 +37,7 @@ from localsvm.reduction import Reduction, Regression
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
 _MOST_ROWS = 20_000  # of the sample
 _CELL_ROWS = 2000  # of a cell at most
+_KERNEL_ROWS = 6000  # about as many are judged where there is only a kernel to choose
 _PARTS = 20  # of the rows, whose risks say what is noise
 _FOLDS, _WIDTHS = 2, 4
 _ROUNDS = 6
@@ -116,12 +117,26 @@ def learn_metric(
 
 
 @dataclass(frozen=True)
+class _JudgedCell:
+    """Losses of a cell's rows by machines that have not seen them, its functions, and rows to take slopes at."""
+
+    losses: NDArray[np.float64]
+    functions: CellFunctions
+    X: NDArray[np.float32]
+    weight: NDArray[np.float64]
+
+    def slopes(self) -> NDArray[np.float64]:
+        """Return the mean squared slopes, summed over the targets."""
+        return np.asarray(self.functions.mean_squared_slopes(self.X, self.weight).sum(axis=0))
+
+
+@dataclass(frozen=True)
 class _Trial:
-    """A metric, the risks of the parts of the rows, and the mean squared slopes."""
+    """A metric, the risks of the parts of the rows, and the cells that were trained for it."""
 
     metric: Metric
     risks: NDArray[np.float64]
-    slopes: NDArray[np.float64]
+    cells: list[_JudgedCell]
 
     @property
     def risk(self) -> float:
@@ -156,17 +171,20 @@ def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
     best = current = start
     waited = 0
     for _ in range(_ROUNDS):
-        if waited == _PATIENCE or not current.slopes.any():
+        if waited == _PATIENCE:
             break
-        current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
+        slopes = pilot.slopes(current)
+        if not slopes.any():
+            break
+        current = pilot.judge(replace(current.metric, weights=_reweighted(current.metric.weights, slopes)))
         waited = 0 if current.risk < best.risk else waited + 1
         best = current if waited == 0 else best
     return start.or_better(best)
 
 
-def _reweighted(trial: _Trial) -> NDArray[np.float64]:
+def _reweighted(weights: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weights times a power of the slopes, rounded, with mean one."""
-    weights = trial.metric.weights * (trial.slopes / trial.slopes.max()) ** _POWER
+    weights = weights * (slopes / slopes.max()) ** _POWER
     octaves = np.log2(np.maximum(weights / weights.max(), _LEAST))
     rounded = np.exp2(np.round(_STEPS_PER_OCTAVE * octaves) / _STEPS_PER_OCTAVE)
     return np.asarray(rounded / rounded.mean())
@@ -182,22 +200,38 @@ class _Pilot:
         new_features[1:] = (sample.X[1:] != sample.X[:-1]).any(axis=1)
         self._group = np.cumsum(new_features)
         self._part = np.arange(len(self._X)) % _PARTS
+        self._cells_of: dict[bytes, list[NDArray[np.intp]]] = {}
         self.token = CancelToken()
 
     def judge(self, metric: Metric) -> _Trial:
-        """Train the cells that the metric makes, and return the risks of all rows, and the slopes."""
+        """Train the cells that the metric makes, and return the risks of all rows."""
         X = self._X * metric.weights.astype(np.float32)
-        cells = self._cells(X)
+        cells = self._cells(metric.weights, X)
         judged = list(self._map(lambda rows: self._judge_cell(X, rows, metric.kernel, len(cells)), cells))
         losses = np.zeros(len(X))
-        for rows, (own, _) in zip(cells, judged, strict=True):
-            losses[rows] = own
+        for rows, cell in zip(cells, judged, strict=True):
+            losses[rows] = cell.losses
         total = np.bincount(self._part, self._weight * losses, _PARTS)
         risks = total / np.bincount(self._part, self._weight, _PARTS)
-        slopes = np.average([slopes for _, slopes in judged], axis=0, weights=[len(rows) for rows in cells])
-        return _Trial(metric, risks, slopes)
+        return _Trial(metric, risks, judged)
 
-    def _cells(self, X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
+    def slopes(self, trial: _Trial) -> NDArray[np.float64]:
+        """Return the mean squared slopes of all cells of a trial."""
+        slopes = list(self._map(_JudgedCell.slopes, trial.cells))
+        return np.average(slopes, axis=0, weights=[len(cell.losses) for cell in trial.cells])
+
+    def _cells(self, weights: NDArray[np.float64], X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
+        """Return the cells of these weights, which all kernels share; some of them, where no weights are learned.
+
+        Rows of the others count as if none were wrong, for all kernels alike.
+        """
+        key = weights.tobytes()
+        if key not in self._cells_of:
+            step = 1 if self._plan.learns_weights else max(1, len(X) // _KERNEL_ROWS)
+            self._cells_of = {key: self._make_cells(X)[::step]}
+        return self._cells_of[key]
+
+    def _make_cells(self, X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
         """Return the rows of the cells: as the fit makes them, or where its cells are random, random parts.
 
         Of more equal rows than a cell may have, some are left out: they are alike in any metric.
@@ -212,10 +246,7 @@ class _Pilot:
         _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
         return [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
 
-    def _judge_cell(
-        self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the losses of rows left out, and the mean squared slopes summed over the targets."""
+    def _judge_cell(self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int) -> _JudgedCell:
         # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]
         rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
@@ -225,8 +256,7 @@ class _Pilot:
         max_bytes = None if self._plan.max_bytes is None else max(self._plan.max_bytes // n_cells, smallest)
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
         some = slice(0, -(-_SLOPES // n_cells))
-        slopes = cell.functions.mean_squared_slopes(rows.X[some], rows.weight[some]).sum(axis=0)
-        return self._left_out_losses(cell, rows), slopes
+        return _JudgedCell(self._left_out_losses(cell, rows), cell.functions, rows.X[some], rows.weight[some])
 
     def _left_out_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
         """Return the loss of every row by the machine that has not seen it, in the order of the rows."""

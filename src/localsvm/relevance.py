@@ -23,7 +23,7 @@ from localsvm.cell.folds import fold_order
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
-from localsvm.cell.trained import CellFunctions, TrainedCell
+from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import Rows
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import Scaling, no_scaling
@@ -117,26 +117,12 @@ def learn_metric(
 
 
 @dataclass(frozen=True)
-class _JudgedCell:
-    """Losses of a cell's rows by machines that have not seen them, its functions, and rows to take slopes at."""
-
-    losses: NDArray[np.float64]
-    functions: CellFunctions
-    X: NDArray[np.float32]
-    weight: NDArray[np.float64]
-
-    def slopes(self) -> NDArray[np.float64]:
-        """Return the mean squared slopes, summed over the targets."""
-        return np.asarray(self.functions.mean_squared_slopes(self.X, self.weight).sum(axis=0))
-
-
-@dataclass(frozen=True)
 class _Trial:
-    """A metric, the risks of the parts of the rows, and the cells that were trained for it."""
+    """A metric, the risks of the parts of the rows, and the mean squared slopes: zeros where no weights are learned."""
 
     metric: Metric
     risks: NDArray[np.float64]
-    cells: list[_JudgedCell]
+    slopes: NDArray[np.float64]
 
     @property
     def risk(self) -> float:
@@ -171,20 +157,17 @@ def _sharpen(pilot: _Pilot, start: _Trial) -> _Trial:
     best = current = start
     waited = 0
     for _ in range(_ROUNDS):
-        if waited == _PATIENCE:
+        if waited == _PATIENCE or not current.slopes.any():
             break
-        slopes = pilot.slopes(current)
-        if not slopes.any():
-            break
-        current = pilot.judge(replace(current.metric, weights=_reweighted(current.metric.weights, slopes)))
+        current = pilot.judge(replace(current.metric, weights=_reweighted(current)))
         waited = 0 if current.risk < best.risk else waited + 1
         best = current if waited == 0 else best
     return start.or_better(best)
 
 
-def _reweighted(weights: NDArray[np.float64], slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _reweighted(trial: _Trial) -> NDArray[np.float64]:
     """Return the weights times a power of the slopes, rounded, with mean one."""
-    weights = weights * (slopes / slopes.max()) ** _POWER
+    weights = trial.metric.weights * (trial.slopes / trial.slopes.max()) ** _POWER
     octaves = np.log2(np.maximum(weights / weights.max(), _LEAST))
     rounded = np.exp2(np.round(_STEPS_PER_OCTAVE * octaves) / _STEPS_PER_OCTAVE)
     return np.asarray(rounded / rounded.mean())
@@ -204,21 +187,17 @@ class _Pilot:
         self.token = CancelToken()
 
     def judge(self, metric: Metric) -> _Trial:
-        """Train the cells that the metric makes, and return the risks of all rows."""
+        """Train the cells that the metric makes, and return the risks of all rows, and the slopes."""
         X = self._X * metric.weights.astype(np.float32)
         cells = self._cells(metric.weights, X)
         judged = list(self._map(lambda rows: self._judge_cell(X, rows, metric.kernel, len(cells)), cells))
         losses = np.zeros(len(X))
-        for rows, cell in zip(cells, judged, strict=True):
-            losses[rows] = cell.losses
+        for rows, (own, _) in zip(cells, judged, strict=True):
+            losses[rows] = own
         total = np.bincount(self._part, self._weight * losses, _PARTS)
         risks = total / np.bincount(self._part, self._weight, _PARTS)
-        return _Trial(metric, risks, judged)
-
-    def slopes(self, trial: _Trial) -> NDArray[np.float64]:
-        """Return the mean squared slopes of all cells of a trial."""
-        slopes = list(self._map(_JudgedCell.slopes, trial.cells))
-        return np.average(slopes, axis=0, weights=[len(cell.losses) for cell in trial.cells])
+        slopes = np.average([slopes for _, slopes in judged], axis=0, weights=[len(rows) for rows in cells])
+        return _Trial(metric, risks, slopes)
 
     def _cells(self, weights: NDArray[np.float64], X: NDArray[np.float32]) -> list[NDArray[np.intp]]:
         """Return the cells of these weights, which all kernels share; some of them, where no weights are learned.
@@ -246,7 +225,10 @@ class _Pilot:
         _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
         return [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
 
-    def _judge_cell(self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int) -> _JudgedCell:
+    def _judge_cell(
+        self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the losses of rows left out, and the mean squared slopes summed over the targets."""
         # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]
         rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
@@ -255,8 +237,13 @@ class _Pilot:
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
         max_bytes = None if self._plan.max_bytes is None else max(self._plan.max_bytes // n_cells, smallest)
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
-        some = slice(0, -(-_SLOPES // n_cells))
-        return _JudgedCell(self._left_out_losses(cell, rows), cell.functions, rows.X[some], rows.weight[some])
+        return self._left_out_losses(cell, rows), self._slopes(cell, rows, -(-_SLOPES // n_cells))
+
+    def _slopes(self, cell: TrainedCell, rows: Rows, count: int) -> NDArray[np.float64]:
+        """Return the mean squared slopes at the first rows; nobody asks for them where no weights are learned."""
+        if not self._plan.learns_weights:
+            return np.zeros(rows.X.shape[1])
+        return np.asarray(cell.functions.mean_squared_slopes(rows.X[:count], rows.weight[:count]).sum(axis=0))
 
     def _left_out_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
         """Return the loss of every row by the machine that has not seen it, in the order of the rows."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import localsvm.memory
-from localsvm.cell.memory import cell_bytes
+from localsvm.cell import CellSettings
 from localsvm.memory import available_memory
 from localsvm.reduction import OneVsOne, OneVsRest
 
@@ -185,5 +185,4 @@ def test_a_cell_of_many_classes_keeps_to_what_was_planned(reduction, search):
     program = [sys.executable, "-c", MANY_CLASSES, f"{type(reduction).__name__}(30)", search]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(support)}
     output = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)
-    n_columns = 1500 * reduction.columns_per_row
-    assert int(output.stdout) <= cell_bytes(1500, 2, n_columns=n_columns, has_parts=reduction.has_parts).full
+    assert int(output.stdout) <= CellSettings(reduction=reduction).bytes_needed(1500, 2).full

@@ -354,6 +354,8 @@ class ReferenceCell:
     width: float
     lam: float
     choice: tuple[int, int]
+    fold_choice: list[int]
+    """The lam of each fold at the chosen width: the best on its own samples left out."""
     error: FloatArray
     """Combined validation error by width and lam."""
     fold_error: FloatArray
@@ -421,11 +423,14 @@ def train_cell_reference(
     fold_weight = np.array([weight[fold].sum() for fold in folds])
     combined_error = combined_risk(error, fold_weight)
     w, q = select(combined_error, combined_risk(loss, fold_weight))
+    numbers = range(len(folds))
+    own = [select(error[[w], :, fold], loss[[w], :, fold])[1] for fold in numbers]
     return ReferenceCell(
-        beta=fold_shares(error[w, q], fold_weight) @ beta[w, q],
+        beta=fold_shares(error[w, own, numbers], fold_weight) @ beta[w, own, numbers],
         width=float(widths[w]),
         lam=float(lams[q]),
         choice=(w, q),
+        fold_choice=own,
         error=combined_error,
         fold_error=error,
         fold_loss=loss,

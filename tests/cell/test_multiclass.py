@@ -12,7 +12,6 @@ from localsvm import _reference as reference
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.folds import make_folds
-from localsvm.cell.memory import cell_bytes
 from localsvm.cell.path import STATUS, Cancelled
 from localsvm.reduction import Binary, OneVsOne, OneVsRest
 
@@ -201,15 +200,7 @@ def test_the_number_of_threads_does_not_matter(reduction, search, refit, task):
 @pytest.mark.parametrize("storage", ["full", "kernel", "smallest"])
 def test_memory_does_not_matter(reduction, storage, n_threads, task):
     settings = settings_for(reduction=reduction)
-    needed = cell_bytes(
-        len(task.rows.y),
-        2,
-        n_lams=3,
-        n_folds=3,
-        n_threads=n_threads,
-        n_columns=len(task.rows.y) * reduction.columns_per_row,
-        has_parts=reduction.has_parts,
-    )
+    needed = settings.bytes_needed(len(task.rows.y), 2, n_threads)
     little = train_cell(task, settings, max_bytes=getattr(needed, storage), n_threads=n_threads)
     same_cells(little, train_cell(task, settings))
 

@@ -45,16 +45,16 @@ def run_reference(task, settings, **options):
 # --------------------------------------------------------------------------- against the reference
 
 
-ROUNDED_X, ROUNDED_Y = toy_mixture(90, 2, random_state=5)
+ROUNDED_X, ROUNDED_Y = toy_mixture(90, 2, random_state=15)
 THREE_WEIGHTS = np.random.default_rng(0).choice([0.5, 1.0, 4.0], size=70)
 EXACT = Binary(PlainHinge(tolerance=TIGHT))
-# In each the errors of the chosen point are certain: no value there is within the gap of 0.
+# In each the choices are certain, and folds have different lams of their own.
 CASES = {
-    "gauss": (toy_task(seed=2), settings_for("gauss", reduction=EXACT)),
-    "laplace": (toy_task(seed=4), settings_for("laplace", reduction=EXACT)),
-    "manhattan": (toy_task(seed=4), settings_for("manhattan", reduction=EXACT)),
+    "gauss": (toy_task(seed=7), settings_for("gauss", reduction=EXACT)),
+    "laplace": (toy_task(seed=7), settings_for("laplace", reduction=EXACT)),
+    "manhattan": (toy_task(seed=40), settings_for("manhattan", reduction=EXACT)),
     "five folds": (toy_task(seed=6), settings_for(n_folds=5, reduction=EXACT)),
-    "weights": (toy_task(seed=1, weight=THREE_WEIGHTS), settings_for(reduction=EXACT)),
+    "weights": (toy_task(seed=20, weight=THREE_WEIGHTS), settings_for(reduction=EXACT)),
     "duplicates": (task_of(np.round(ROUNDED_X), ROUNDED_Y), settings_for(reduction=EXACT)),
 }
 
@@ -72,17 +72,34 @@ def value_tolerance(lams):
     return np.sqrt(TIGHT / lams) + np.sqrt(REFERENCE_TIGHT / lams)
 
 
-def error_range(rows, cell, lams):
-    """The lowest and highest validation error when values within the tolerance change sign."""
-    share = rows.weight / rows.weight.sum()
-    lowest, highest = np.zeros(cell.error.shape), np.zeros(cell.error.shape)
+def fold_error_range(rows, cell, lams):
+    """The lowest and highest error on the samples of each fold when values within the tolerance change sign."""
+    lowest, highest = np.zeros((2, *cell.fold_error.shape))
     for fold in range(rows.n_folds):
         held_out = rows.fold(fold)
         margin = rows.y[held_out] * cell.fold_values[:, :, fold, held_out]
         allowed = value_tolerance(np.asarray(lams))[None, :, None]
-        lowest += (margin < -allowed) @ share[held_out]
-        highest += (margin <= allowed) @ share[held_out]
+        share = rows.weight[held_out] / rows.weight[held_out].sum()
+        lowest[:, :, fold] = (margin < -allowed) @ share
+        highest[:, :, fold] = (margin <= allowed) @ share
     return lowest, highest
+
+
+def error_range(rows, cell, lams):
+    """The same of the combined validation error."""
+    return [reference.combined_risk(of_fold, fold_weights(rows)) for of_fold in fold_error_range(rows, cell, lams)]
+
+
+def leaves_no_doubt(rows, cell, lams, w, fold):
+    """Whether the lam that is best for a fold at a width is that at any two solutions within the gap."""
+    lowest, highest = (of_fold[w, :, fold] for of_fold in fold_error_range(rows, cell, lams))
+    loss, doubt = cell.fold_loss[w, :, fold], value_tolerance(np.asarray(lams))
+    _, own = reference.select(cell.fold_error[[w], :, fold], loss[None])
+    certain = lowest == highest
+    beaten = lowest > highest[own] + EQUAL_RISK
+    beaten |= certain & (lowest == lowest[own]) & (loss - doubt > (loss + doubt)[own])
+    beaten[own] = True
+    return certain[own] and beaten.all()
 
 
 def chosen_point(trained):
@@ -115,19 +132,29 @@ def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case):
     assert loss[chosen] <= loss[ties].min(initial=np.inf) + doubt
 
 
-def test_the_combined_function_is_that_of_algorithm_1(case):
+def test_the_combined_function_is_that_of_algorithm_1_with_a_lam_for_each_fold(case):
     task, settings, rows, expected = case
     trained = train_cell(task, settings)
-    w, q = chosen_point(trained)
-    lowest, highest = error_range(rows, expected, settings.grid.lams)
-    assert lowest[w, q] == highest[w, q], "choose data whose errors are certain"
-    shares = reference.fold_shares(expected.fold_error[w, q], fold_weights(rows))
-    beta = shares @ expected.fold_beta[w, q]
+    assert chosen_point(trained) == expected.choice, "choose data whose choice is certain"
+    w, lams = expected.choice[0], settings.grid.lams
+    assert all(leaves_no_doubt(rows, expected, lams, w, fold) for fold in range(rows.n_folds)), "choose other data"
+    assert len(set(expected.fold_choice)) > 1, "choose data whose folds differ"
     points = np.concatenate([rows.X, rows.X + np.float32(0.3)])
-    f = reference.decision_values(points, rows.X, beta, settings.kernel, *trained.width)
-    allowed = value_tolerance(*trained.lam) + EVALUATION_ERROR
+    f = reference.decision_values(points, rows.X, expected.beta, settings.kernel, *trained.width)
+    allowed = value_tolerance(min(lams[own] for own in expected.fold_choice)) + EVALUATION_ERROR
     assert np.abs(cell_values(trained, points) - f).max() <= allowed
     assert allowed < np.abs(f).max() / 50
+
+
+@pytest.mark.parametrize("refit", ["combine", "retrain"])
+def test_samples_left_out_have_their_values_at_the_lam_of_all_folds(case, refit):
+    # Not at that of their fold, which was chosen on just these samples.
+    task, settings, rows, expected = case
+    trained = train_cell(task, replace(settings, refit=refit))
+    values = np.concatenate([expected.fold_values[*expected.choice, k, rows.fold(k)] for k in range(rows.n_folds)])
+    allowed = value_tolerance(*trained.lam) + EVALUATION_ERROR
+    assert np.abs(trained.out_of_fold.scores[:, 0] - values).max() <= allowed
+    assert trained.risk == pytest.approx(trained.risks[chosen_point(trained)], abs=EQUAL_RISK)
 
 
 def test_the_retrained_function_is_the_svm_on_all_samples(case):

@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from localsvm import Grid, InvalidData, LocalSVC
-from localsvm.cell.memory import cell_bytes
+from localsvm.cell import CellSettings
 from localsvm.reduction import OneVsOne, OneVsRest
 from localsvm.training import _TASK_COPIES
 
@@ -175,9 +175,8 @@ def test_an_integer_weight_is_a_repetition(rows, points, kind, multiclass):
 
 @pytest.mark.parametrize(("multiclass", "reduction"), [("ovo", OneVsOne(K)), ("ovr", OneVsRest(K))])
 def test_memory_does_not_matter_until_it_is_too_little(rows, points, multiclass, reduction):
-    n_columns = 300 * reduction.columns_per_row
-    needed = cell_bytes(300, 3, n_lams=3, n_columns=n_columns, has_parts=reduction.has_parts)
-    model, task = 4 * (300 * 3 + n_columns), _TASK_COPIES * 4 * 300 * 3
+    needed = CellSettings(reduction=reduction, grid=SMALL).bytes_needed(300, 3)
+    model, task = 4 * 300 * (3 + reduction.columns_per_row), _TASK_COPIES * 4 * 300 * 3
     enough = needed.smallest + model + task
     expected = fit(rows, multiclass=multiclass, n_jobs=1)
     same_models(fit(rows, multiclass=multiclass, n_jobs=1, max_memory=enough), expected, points)

@@ -60,6 +60,7 @@ def cell_bytes(
     n_folds: int = 5,
     n_threads: int = 1,
     n_columns: int | None = None,
+    n_outputs: int = 1,
     has_parts: bool = False,
     has_squares: bool = False,
     n_blended: int = 0,
@@ -76,6 +77,8 @@ def cell_bytes(
         Threads that solve folds of the cell at once.
     n_columns : int, optional
         Samples of all problems together; by default there is one problem, on all samples.
+    n_outputs : int
+        Functions of the cell; each has a value at every sample left out.
     has_parts : bool
         Whether there are problems on some of the samples only.
     has_squares : bool
@@ -99,6 +102,7 @@ def cell_bytes(
     columns = n if n_columns is None else n_columns
     coefficients = 4 * columns * n_lams * (n_folds + 1) + 4 * columns * n_folds
     validation = _JUDGED * columns * n_lams
+    left_out = 8 * n * n_outputs * 2  # the best so far, and those of the width at hand
     # Of a solver: seven arrays of the steps, three more and four in double, which count twice; moved rows and their
     # coefficients.
     solvers = n_threads * (7 * (row + 8192) + (3 + 2 * 4) * row + 16 * n)
@@ -108,7 +112,9 @@ def cell_bytes(
     krylov = 4 * n * _KRYLOV_VECTORS * min(_KRYLOV_SPACES, n_folds * (columns // n)) if has_squares else 0
     pages = _HUGE_PAGE * (4 + 2 * n_threads) if matrix.kernel >= _HUGE_PAGE else 0
     blending = n_blended * (4 * columns + _BLENDED * n)
-    around = in_fold_order + coefficients + validation + solvers + problems + parts + krylov + blending + pages
+    around = (
+        in_fold_order + coefficients + validation + left_out + solvers + problems + parts + krylov + blending + pages
+    )
     return CellBytes(
         full=around + matrix.always + 2 * matrix.kernel,
         kernel=around + matrix.always + matrix.made_again + matrix.kernel,

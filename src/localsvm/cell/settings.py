@@ -63,6 +63,7 @@ class CellSettings:
             n_folds=self.folds_made,
             n_threads=n_threads,
             n_columns=n_samples * reduction.columns_per_row if n_columns is None else n_columns,
+            n_outputs=reduction.n_outputs,
             has_parts=reduction.has_parts,
             has_squares=isinstance(reduction.loss, Squares),
             n_blended=n_widths * n_lams if self.refit == "blend" else 0,

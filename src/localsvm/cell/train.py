@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -79,15 +78,6 @@ def train_cell(
     return _CellTraining(task, settings, rows, problems, token, on_share, max_bytes, n_threads).run()
 
 
-@dataclass(frozen=True)
-class FoldMachines:
-    """The machines of all folds at one grid point per problem: coefficients (fold, column), values (column)."""
-
-    beta: NDArray[np.float32]
-    values: NDArray[np.float32]
-    width: NDArray[np.float64]
-
-
 class _CellTraining:
     """The state of one run of Algorithm 1; `run` reads like it."""
 
@@ -131,9 +121,9 @@ class _CellTraining:
         # Where all problems share their width: their lams at each width, and the risk of all together.
         self.joint_lam = np.zeros((len(self.widths), len(problems)), dtype=np.intp)
         self.joint_risk, self.joint_ties = np.full((2, len(self.widths)), np.inf)
-        # Coefficients of one point per problem are kept: the best so far.
+        # At the best points so far: coefficients of the folds, and values of samples left out by output.
         self.best_beta = np.zeros((self.n_validated, len(self.columns.row)), dtype=np.float32)
-        self.best_values = np.zeros(len(self.columns.row), dtype=np.float32)
+        self.left_out = self._constant_values()
         # A blend needs the values of all points.
         n_kept = len(self.widths) if settings.refit == "blend" else 0
         self.values = np.zeros((n_kept, self.lams.shape[1], len(self.columns.row)), dtype=np.float32)
@@ -263,29 +253,48 @@ class _CellTraining:
         return np.where(alive.any(axis=1), n_lams - alive[:, ::-1].argmax(axis=1), 0)
 
     def _remember_best(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
+        """Keep what a problem has at this width, coefficients (fold, lam, column) and values, if it is the best so far.
+
+        Samples left out have their values at the lam that is best for all folds: the fold's own would flatter them.
+        """
         if self.settings.refit == "blend":
             return
         begin = time.perf_counter()
-        if self.settings.reduction.one_width:
-            self._judge_width(w, beta, values)
+        one_width = self.settings.reduction.one_width
+        joint = self._judge_width(w, beta, values) if one_width else self.left_out
         choice = self._choose()
-        for number in np.flatnonzero(choice.width == w):
-            lam, where = choice.lam[number], self.columns.of_problem(int(number))
-            self.best_beta[:, where] = beta[:, lam, where]
-            self.best_values[where] = values[lam, where]
+        for number in np.flatnonzero(choice.width == w).tolist():
+            lam, where = choice.lam[number], self.columns.of_problem(number)
+            for fold, of_fold in enumerate(self._fold_lams(number, w, lam)):
+                self.best_beta[fold, where] = beta[fold, of_fold, where]
+            if one_width:
+                self.left_out = joint
+            else:
+                self._set_output(self.left_out, number, values[lam, where])
         self.seconds["selection"] += time.perf_counter() - begin
 
-    def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> None:
-        """Give each problem its best lam at this width, and see how all of them together judge samples left out."""
+    def _fold_lams(self, number: int, w: int, lam: int) -> NDArray[np.intp]:
+        """Return the lam that is best for each fold's own samples; where it has none, that of all."""
+        weight = self.fold_weight[number]
+        risk, loss = (sums[number, w].T / np.where(weight > 0, weight, 1.0)[:, None] for sums in (self.risk, self.loss))
+        return np.where(weight > 0, select_lams(risk, loss), lam)
+
+    def _judge_width(self, w: int, beta: NDArray[np.float32], values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Give each problem its best lam at this width, and see how all of them together judge samples left out.
+
+        Returns the values of these samples, by output.
+        """
         risk, loss = self.mean_risk[:, w], self.mean_loss[:, w]
         self.joint_lam[w] = lam = select_lams(risk, loss)
         of_problem = np.arange(len(lam))
         self.joint_ties[w] = self.total_weight @ risk[of_problem, lam]
-        if np.isfinite(self.joint_ties[w]):
-            of_column = lam[self.columns.problem], np.arange(len(self.columns.row))
-            width = np.full(len(lam), self.widths[w])
-            machines = FoldMachines(beta[:, *of_column], values[of_column], width)
-            self.joint_risk[w], _ = self._judge(self._out_of_fold(machines))
+        if not np.isfinite(self.joint_ties[w]):
+            return self.left_out
+        of_column = lam[self.columns.problem], np.arange(len(self.columns.row))
+        on_all_rows = all(problem.rows is None for problem in self.columns.problems)
+        joint = self._kept_values(values[of_column]) if on_all_rows else self._fold_values(beta[:, *of_column], w)
+        self.joint_risk[w], _ = self._judge(self._out_of_fold(joint))
+        return joint
 
     def _choose(self) -> Choice:
         if self.settings.reduction.one_width:
@@ -295,9 +304,12 @@ class _CellTraining:
 
     def _combine(self, choice: Choice) -> NDArray[np.float32]:
         begin = time.perf_counter()
-        at_choice = (np.arange(len(choice.width)), choice.width, choice.lam)
         weight = np.maximum(self.fold_weight, np.finfo(np.float64).tiny)
-        shares = fold_shares(self.risk[at_choice] / weight, self.fold_weight)
+        chosen = zip(choice.width, choice.lam, strict=True)
+        lams = np.stack([self._fold_lams(number, w, lam) for number, (w, lam) in enumerate(chosen)])
+        numbers, folds = np.indices(lams.shape)
+        risk = self.risk[numbers, choice.width[:, None], lams, folds]
+        shares = fold_shares(risk / weight, self.fold_weight)
         beta = combine(self.columns, self.best_beta, shares)
         self.seconds["selection"] += time.perf_counter() - begin
         return beta
@@ -312,10 +324,11 @@ class _CellTraining:
         """Return the shares of grid points whose mean errs least, and keep the values of that mean."""
         begin = time.perf_counter()
         shares = blend(self.columns, self.values, self.mean_risk, self.n_validated)
-        self.best_values[:] = 0
+        mean = np.zeros(len(self.columns.row), dtype=np.float32)
         for number, w, lam in zip(*np.nonzero(shares), strict=True):
             where = self.columns.of_problem(int(number))
-            self.best_values[where] += np.float32(shares[number, w, lam]) * self.values[w, lam, where]
+            mean[where] += np.float32(shares[number, w, lam]) * self.values[w, lam, where]
+        self.left_out = self._kept_values(mean)
         self.seconds["selection"] += time.perf_counter() - begin
         return shares
 
@@ -343,35 +356,43 @@ class _CellTraining:
         sums = kernel_sums(self.columns, terms, self.rows.X)
         return CellFunctions(self.settings.kernel, self.constants, self.bounds, sums)
 
-    def _out_of_fold(self, machines: FoldMachines) -> OutOfFold:
-        """Score every sample left out by the machines that did not see it."""
+    def _out_of_fold(self, values: NDArray[np.float64]) -> OutOfFold:
+        """Score every sample left out by values (sample, output) of the machines that did not see it."""
         scores = np.full((len(self.rows.y), self.settings.reduction.n_scores), np.nan, dtype=np.float32)
         if self.rows.n_folds > 1:
-            on_all_rows = all(problem.rows is None for problem in self.columns.problems)
-            values = self._kept_values(machines) if on_all_rows else self._fold_values(machines)
             n_left_out = self.rows.ends[self.n_validated - 1]
             scores[:n_left_out] = self.settings.reduction.scores(values[:n_left_out])
         return OutOfFold(scores, self.rows.y, self.rows.weight)
 
-    def _kept_values(self, machines: FoldMachines) -> NDArray[np.float64]:
-        values = np.tile(self.constants, (len(self.rows.y), 1))
-        for number, problem in enumerate(self.columns.problems):
-            values[:, problem.output] += problem.scale * machines.values[self.columns.of_problem(number)]
-        return np.clip(values, *self.bounds.T)
+    def _kept_values(self, of_column: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return the values of samples left out, by output, where all problems are on all samples."""
+        values = self._constant_values()
+        for number in range(len(self.columns.problems)):
+            self._set_output(values, number, of_column[self.columns.of_problem(number)])
+        return values
 
-    def _fold_values(self, machines: FoldMachines) -> NDArray[np.float64]:
+    def _constant_values(self) -> NDArray[np.float64]:
+        return np.tile(np.clip(self.constants, *self.bounds.T), (len(self.rows.y), 1))
+
+    def _set_output(self, values: NDArray[np.float64], number: int, of_column: NDArray[np.float32]) -> None:
+        problem = self.columns.problems[number]
+        bounds = self.bounds[problem.output]
+        values[:, problem.output] = np.clip(self.constants[problem.output] + problem.scale * of_column, *bounds)
+
+    def _fold_values(self, beta: NDArray[np.float32], w: int) -> NDArray[np.float64]:
         """Evaluate the machines of each fold: a sample is not in all problems, but all of them judge it."""
+        width = np.full(len(self.columns.problems), self.widths[w])
         return np.concatenate(
             [
-                self._functions(terms_by_width(beta, machines.width)).values(self.rows.X[self.rows.fold(fold)])
-                for fold, beta in enumerate(machines.beta)
+                self._functions(terms_by_width(of_fold, width)).values(self.rows.X[self.rows.fold(fold)])
+                for fold, of_fold in enumerate(beta)
             ]
         )
 
     def _finish(self, terms: Sequence[Term], choice: Choice) -> TrainedCell:
         width = self.widths[choice.width]
         functions = self._functions(terms)
-        out_of_fold = self._out_of_fold(FoldMachines(self.best_beta, self.best_values, width))
+        out_of_fold = self._out_of_fold(self.left_out)
         risk, error = self._judge(out_of_fold)
         units = np.array([problem.risk_unit for problem in self.columns.problems]) * self.total_weight
         risks = np.tensordot(units / self.total_weight.sum(), self.mean_risk, 1)

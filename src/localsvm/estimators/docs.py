@@ -58,10 +58,11 @@ missing : {"error", "impute"}, default="error"
     gets another beside it that says where; a missing category is a category of its own, if it
     was one in training. Features without any value are left out. Infinite values are refused.
 refit : {"combine", "retrain", "blend"}
-    What becomes of the grid: "combine" takes the solutions of the folds at its best point, weighted
-    by their risks; "retrain" trains once more on all samples there; "blend", for numbers, does so
-    at up to ten points, whose mean errs least on samples left out. The default is "combine" for
-    classes and "blend" for numbers: each errs less there.
+    What becomes of the grid: "combine" takes the solutions of the folds at its best width, each with
+    the lam that is best on the samples it left out, weighted by their risks; "retrain" trains once
+    more on all samples at the best point; "blend", for numbers, does so at up to ten points, whose
+    mean errs least on samples left out. The default is "combine" for classes and "blend" for
+    numbers: each errs less there.
 max_memory : str or int, optional
     Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
     needs more is refused before it starts.

@@ -31,13 +31,13 @@ void evaluate_cell(Kernel kernel, float width, const float* points, int n_points
                    const float* support_vectors, int n_support, const float* coefficients, int n_outputs, float* f) {
   const size_t ld = padded(padded(n_support) + kPad) / (2 * kPad) * (2 * kPad);
   const std::vector<float> origin = mean_of(support_vectors, n_support, n_features);
-  Aligned<float> ST(ld * n_features), norms(ld), coef(ld * n_outputs);
+  Aligned<float> panels(ld * n_features), norms(ld), coef(ld * n_outputs);
   float largest = 0;
   for (int s = 0; s < n_support; ++s) {
-    for (int k = 0; k < n_features; ++k) {
-      const float x = support_vectors[static_cast<size_t>(s) * n_features + k] - origin[k];
-      ST[k * ld + s] = x;
-      norms[s] += x * x;
+    float* x = panels.data() + place_in_panels(s, n_features);
+    for (int k = 0; k < n_features; ++k, x += kPad) {
+      *x = support_vectors[static_cast<size_t>(s) * n_features + k] - origin[k];
+      norms[s] += *x * *x;
     }
     largest = std::max(largest, norms[s]);
   }
@@ -47,7 +47,7 @@ void evaluate_cell(Kernel kernel, float width, const float* points, int n_points
   const bool safe = kernel == Kernel::gauss && largest <= kSafeSquaredWidths * width * width;
   // Beyond this the exponent is below -100 for every support vector.
   const float reach = std::sqrt(largest) + 10 * width;
-  const SupportView support{ST.data(), safe ? norms.data() : nullptr, reach * reach, coef.data(), ld, n_outputs};
+  const SupportView support{panels.data(), safe ? norms.data() : nullptr, reach * reach, coef.data(), ld, n_outputs};
   constexpr int kBlock = 256;
   std::vector<float> moved(static_cast<size_t>(kBlock) * n_features);
   for (int begin = 0; begin < n_points; begin += kBlock) {

@@ -37,6 +37,10 @@ struct Partners {
   int32_t nobody;
 };
 
+// Where the first feature of sample i is in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...: a panel has all
+// features, each of kPad samples, so that the next feature is kPad behind.
+inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
+
 // Half-open ranges of rows or columns.  Except in `dot` both ends are multiples of kPad.
 struct Range {
   int begin = 0, end = 0;
@@ -46,10 +50,10 @@ struct Range {
 
 // Support vectors for evaluation; ld is a multiple of 2 kPad.
 struct SupportView {
-  const float* ST;     // feature-major, ST[k*ld + s]
-  const float* norms;  // |s|^2, or nullptr: take differences, which lose nothing to cancellation
-  float far;           // with norms: points of larger |x|^2 are so far from all support vectors that f is 0
-  const float* coef;   // coef[o*ld + s], zero in the padding
+  const float* panels;  // of kPad support vectors
+  const float* norms;   // |s|^2, or nullptr: take differences, which lose nothing to cancellation
+  float far;            // with norms: points of larger |x|^2 are so far from all support vectors that f is 0
+  const float* coef;    // coef[o*ld + s], zero in the padding
   size_t ld;
   int n_outputs;
 };
@@ -72,7 +76,7 @@ struct Ops {
   int n_lanes;  // of a vector
 
   // out[a][j - columns.begin] = d(x[a], x_j), the distance that the kernel takes, for `count` points x[a] and j in columns;
-  // the x_j are in panels of kPad samples (samples.h).
+  // the x_j are in panels of kPad samples.
   void (*distances)(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
                     float* const* out);
 

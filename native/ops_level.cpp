@@ -22,7 +22,7 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
   const float* sample[V];
   for (int v = 0; v < V; ++v) {
     const int first = j + v * W;
-    sample[v] = panels + static_cast<size_t>(first / kPad) * kPad * n_features + first % kPad;
+    sample[v] = panels + place_in_panels(first, n_features);
   }
   vf acc[H][V] = {};
   for (int k = 0; k < n_features; ++k)
@@ -93,13 +93,14 @@ int find_within(const float* distances, int n, float limit, int32_t* found, int 
 }
 
 inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
-  return exp_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
+  return exp2_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
 }
 
-// Finite even where 1/width^2 is not, so that a distance of 0 still gives exp(0).
+// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still gives 1.
 inline vf kernel_scale(Kernel kernel, float width) {
-  const double scale = kernel == Kernel::gauss ? -1.0 / (static_cast<double>(width) * width) : -1.0 / width;
-  return splat(scale < -3e38 ? -3e38f : static_cast<float>(scale));
+  constexpr double kLog2E = 1.4426950408889634;
+  const double scale = kLog2E / (kernel == Kernel::gauss ? static_cast<double>(width) * width : width);
+  return splat(scale > 3e38 ? -3e38f : static_cast<float>(-scale));
 }
 
 void kernel_values(Kernel kernel, float width, const float* distances, float* k, size_t n) {
@@ -111,10 +112,11 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
 constexpr float kSteepest = 1e30f;
 
 inline vf slope_of(Kernel kernel, vf distance, vf scale) {
-  const vf k = kernel_of(kernel, distance, scale);
-  if (kernel == Kernel::gauss) return vmin(-scale * (2.0f * k), splat(kSteepest));
-  if (kernel == Kernel::manhattan) return vmin(-scale * k, splat(kSteepest));
-  const vf slope = vmin(-scale * k / vsqrt(distance), splat(kSteepest));
+  constexpr float kLn2 = 0.69314718f;
+  const vf slope_of_1 = -scale * kLn2, k = kernel_of(kernel, distance, scale);
+  if (kernel == Kernel::gauss) return vmin(slope_of_1 * (2.0f * k), splat(kSteepest));
+  if (kernel == Kernel::manhattan) return vmin(slope_of_1 * k, splat(kSteepest));
+  const vf slope = vmin(slope_of_1 * k / vsqrt(distance), splat(kSteepest));
   return select(distance > splat(0.0f), slope, splat(0.0f));
 }
 
@@ -268,70 +270,77 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
-// Distances of 4 points to 2 vectors of support vectors, feature by feature.
+// Points that are compared with two vectors of support vectors at a time: as many as the registers have room for.
+constexpr int kTogether = 4;
+
+// Their distances, feature by feature.
 template <bool kManhattan>
-inline void differences(const float* const* x, int n_features, const float* ST, size_t ld, vf (*d)[2]) {
-  for (int k = 0; k < n_features; ++k) {
-    const vf s0 = load(ST + k * ld), s1 = load(ST + k * ld + W);
-    for (int a = 0; a < 4; ++a) {
-      add_distance<kManhattan>(s0 - x[a][k], d[a][0]);
-      add_distance<kManhattan>(s1 - x[a][k], d[a][1]);
+inline void differences(const float* const* x, int n_features, const float* const* s, vf (*d)[2]) {
+  for (int k = 0; k < n_features; ++k)
+    for (int v = 0; v < 2; ++v) {
+      const vf s_k = load(s[v] + static_cast<size_t>(k) * kPad);
+      for (int a = 0; a < kTogether; ++a) add_distance<kManhattan>(s_k - x[a][k], d[a][v]);
     }
-  }
 }
 
 // Squared ones as |x|^2 + |s|^2 - 2 x's: half the operations, for when nothing cancels.
-inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* ST, const float* norms,
-                     size_t ld, vf (*d)[2]) {
+inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* const* s,
+                     const float* norms, vf (*d)[2]) {
   for (int k = 0; k < n_features; ++k) {
-    const vf s0 = load(ST + k * ld), s1 = load(ST + k * ld + W);
-    for (int a = 0; a < 4; ++a) {
+    const vf s0 = load(s[0] + static_cast<size_t>(k) * kPad), s1 = load(s[1] + static_cast<size_t>(k) * kPad);
+    for (int a = 0; a < kTogether; ++a) {
       d[a][0] += s0 * x[a][k];
       d[a][1] += s1 * x[a][k];
     }
   }
-  const vf n0 = load(norms), n1 = load(norms + W);
-  for (int a = 0; a < 4; ++a) {
-    d[a][0] = vmax(n0 + x_norms[a] - 2.0f * d[a][0], splat(0.0f));
-    d[a][1] = vmax(n1 + x_norms[a] - 2.0f * d[a][1], splat(0.0f));
-  }
+  for (int a = 0; a < kTogether; ++a)
+    for (int v = 0; v < 2; ++v) d[a][v] = vmax(load(norms + v * W) + x_norms[a] - 2.0f * d[a][v], splat(0.0f));
 }
 
-// Four points against two vectors of support vectors at a time; every value is summed over features, then over
-// support vectors, in an order that does not depend on the other points.
+// Kernel values of some points and two vectors of support vectors, the first of which is number `first`.
+inline void kernel_block(Kernel kernel, vf scale, const float* const* x, const float* x_norms, int n_features,
+                         const SupportView& support, size_t first, vf (*d)[2]) {
+  const float* s[2];
+  for (int v = 0; v < 2; ++v) s[v] = support.panels + place_in_panels(first + v * W, n_features);
+  if (support.norms)
+    expanded(x, x_norms, n_features, s, support.norms + first, d);
+  else if (kernel == Kernel::manhattan)
+    differences<true>(x, n_features, s, d);
+  else
+    differences<false>(x, n_features, s, d);
+  for (int a = 0; a < kTogether; ++a)
+    for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
+}
+
+// Support vectors stay in the cache while all points are compared with a part of them.  Every value is summed over
+// features, then over the support vectors of a part in float, then over parts: an order that does not depend on the
+// other points.
 void evaluate(Kernel kernel, float width, const float* points, int n_points, int n_features, const SupportView& support,
               float* f) {
+  constexpr size_t kPart = 512;
   const vf scale = kernel_scale(kernel, width);
   const size_t ld = support.ld;
   const int n_outputs = support.n_outputs;
-  for (int p = 0; p < n_points; p += 4) {
-    const int height = n_points - p < 4 ? n_points - p : 4;
-    const float* x[4];
-    float x_norms[4] = {};
-    for (int a = 0; a < 4; ++a) {
-      x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
-      for (int k = 0; k < n_features; ++k) x_norms[a] += x[a][k] * x[a][k];
-    }
-    for (int o = 0; o < height * n_outputs; ++o) f[static_cast<size_t>(p) * n_outputs + o] = 0;
-    // Partial sums over 512 support vectors in float, then added up.
-    for (size_t block = 0; block < ld; block += 512) {
-      const size_t stop = block + 512 < ld ? block + 512 : ld;
+  for (size_t o = 0; o < static_cast<size_t>(n_points) * n_outputs; ++o) f[o] = 0;
+  for (size_t part = 0; part < ld; part += kPart) {
+    const size_t stop = part + kPart < ld ? part + kPart : ld;
+    for (int p = 0; p < n_points; p += kTogether) {
+      const int height = n_points - p < kTogether ? n_points - p : kTogether;
+      const float* x[kTogether];
+      float x_norms[kTogether] = {};
+      for (int a = 0; a < kTogether; ++a) {
+        x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
+        for (int k = 0; k < n_features; ++k) x_norms[a] += x[a][k] * x[a][k];
+      }
       for (int o0 = 0; o0 < n_outputs; o0 += 4) {
         const int n_out = n_outputs - o0 < 4 ? n_outputs - o0 : 4;
-        vf acc[4][4] = {};
-        for (size_t s = block; s < stop; s += 2 * W) {
-          vf d[4][2] = {};
-          if (support.norms)
-            expanded(x, x_norms, n_features, support.ST + s, support.norms + s, ld, d);
-          else if (kernel == Kernel::manhattan)
-            differences<true>(x, n_features, support.ST + s, ld, d);
-          else
-            differences<false>(x, n_features, support.ST + s, ld, d);
-          for (int a = 0; a < 4; ++a)
-            for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
+        vf acc[4][kTogether] = {};
+        for (size_t s = part; s < stop; s += 2 * W) {
+          vf k[kTogether][2] = {};
+          kernel_block(kernel, scale, x, x_norms, n_features, support, s, k);
           for (int o = 0; o < n_out; ++o) {
             const float* c = support.coef + (o0 + o) * ld + s;
-            for (int a = 0; a < 4; ++a) acc[o][a] += load(c) * d[a][0] + load(c + W) * d[a][1];
+            for (int a = 0; a < kTogether; ++a) acc[o][a] += load(c) * k[a][0] + load(c + W) * k[a][1];
           }
         }
         for (int o = 0; o < n_out; ++o)

@@ -133,7 +133,7 @@ __attribute__((always_inline)) inline void differences(const float* const* x, co
   vf sums[H * F];
   LOCALSVM_UNROLL for (int a = 0; a < H * F; ++a) sums[a] = splat(0.0f);
   for (int j = columns.begin; j < columns.end; j += W) {
-    const float* sample = panels + (static_cast<size_t>(j / kPad) * n_features + k) * kPad + j % kPad;
+    const float* sample = panels + place_in_panels(j, n_features) + static_cast<size_t>(k) * kPad;
     vf w[H];
     LOCALSVM_UNROLL for (int a = 0; a < H; ++a) w[a] = used<F>(load(weights + a * kStrip + j - columns.begin));
     LOCALSVM_UNROLL for (int q = 0; q < F; ++q) {

@@ -8,7 +8,7 @@ namespace localsvm {
 Samples::Samples(const float* X, int n, int n_features)
     : n_features_(n_features), panels_(padded(n) * static_cast<size_t>(n_features)) {
   for (int i = 0; i < n; ++i) {
-    float* panel = panels_.data() + static_cast<size_t>(i / kPad) * kPad * n_features + i % kPad;
+    float* panel = panels_.data() + place_in_panels(i, n_features);
     const float* x = X + static_cast<size_t>(i) * n_features;
     for (int k = 0; k < n_features; ++k) panel[static_cast<size_t>(k) * kPad] = x[k];
   }
@@ -22,7 +22,7 @@ class Samples::Packed {
     const int d = samples.n_features_;
     for (int a = 0; a < count; ++a) {
       float* x = values_.data() + static_cast<size_t>(a) * d;
-      const float* panel = samples.panels_.data() + static_cast<size_t>(rows[a] / kPad) * kPad * d + rows[a] % kPad;
+      const float* panel = samples.panels_.data() + place_in_panels(rows[a], d);
       for (int k = 0; k < d; ++k) x[k] = panel[static_cast<size_t>(k) * kPad];
       rows_[a] = x;
     }

@@ -1,7 +1,5 @@
 // The samples of a cell, laid out so that a row of its kernel matrix is made in one pass over them.
 //
-//   panels   [ x_0 .. x_15 ][ x_16 .. x_31 ] ...      one panel: d features, each of kPad samples
-//
 // Every entry is summed over the features in the same order, whatever rows and columns are asked for: a row made again
 // is the same row to the bit.
 #pragma once

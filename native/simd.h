@@ -66,13 +66,11 @@ static inline vi lanes() {
 static inline vf vmax(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm512_min_ps((__m512)a, (__m512)b); }
 static inline vi vmax(vi a, vi b) { return (vi)_mm512_max_epi32((__m512i)a, (__m512i)b); }
-static inline vi round_to_int(vf a) { return (vi)_mm512_cvtps_epi32((__m512)a); }
 static inline vf vsqrt(vf a) { return (vf)_mm512_sqrt_ps((__m512)a); }
 #elif defined(__AVX2__)
 static inline vf vmax(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
 static inline vf vmin(vf a, vf b) { return (vf)_mm256_min_ps((__m256)a, (__m256)b); }
 static inline vi vmax(vi a, vi b) { return (vi)_mm256_max_epi32((__m256i)a, (__m256i)b); }
-static inline vi round_to_int(vf a) { return (vi)_mm256_cvtps_epi32((__m256)a); }
 static inline vf vsqrt(vf a) { return (vf)_mm256_sqrt_ps((__m256)a); }
 #elif defined(__SSE2__)
 static inline vf vmax(vf a, vf b) { return (vf)_mm_max_ps((__m128)a, (__m128)b); }
@@ -81,16 +79,11 @@ static inline vi vmax(vi a, vi b) {
   vi greater = a > b;
   return (a & greater) | (b & ~greater);
 }
-static inline vi round_to_int(vf a) { return (vi)_mm_cvtps_epi32((__m128)a); }
 static inline vf vsqrt(vf a) { return (vf)_mm_sqrt_ps((__m128)a); }
 #else
 static inline vf vmax(vf a, vf b) { return a > b ? a : b; }
 static inline vf vmin(vf a, vf b) { return a < b ? a : b; }
 static inline vi vmax(vi a, vi b) { return a > b ? a : b; }
-static inline vi round_to_int(vf a) {
-  // Adding 1.5 * 2^23 leaves the nearest integer in the low bits of the mantissa (|a| < 2^22).
-  return (vi)(a + 12582912.0f) - 0x4b400000;
-}
 static inline vf vsqrt(vf a) {
   for (int i = 0; i < W; ++i) a[i] = sqrtf(a[i]);
   return a;
@@ -177,26 +170,21 @@ static inline double sum(vf v) {
   return s;
 }
 
-// exp(x) for x <= 0, relative error below 2.5e-7; zero below -87, where float32 would be subnormal.
-// exp(x) = 2^n exp(r), n = round(x / ln 2), |r| <= ln(2)/2, exp(r) by a polynomial of degree 6; ln 2 is split in
-// two parts so that x - n ln 2 loses nothing.
-static inline vf exp_nonpositive(vf x) {
-  const vf lowest = splat(-87.0f);
-  const vi underflow = x < lowest;
-  x = vmax(x, lowest);
-  const vi n = round_to_int(x * 1.44269504088896341f);
-  const vf nf = __builtin_convertvector(n, vf);
-  vf r = x - nf * 0.693359375f;
-  r = r - nf * -2.12194440e-4f;
-  vf p = splat(1.9875691500e-4f);
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * (r * r) + r + 1.0f;
-  const vi scaled = (vi)(p * (vf)((n + 127) << 23));
-  return (vf)(scaled & ~underflow);
+// 2^x for x <= 0, relative error below 2e-7; zero below -125.5, so that no value is subnormal, and 2^0 = 1.
+// 2^x = 2^(n-1) * 2 * 2^r, n = round(x), |r| <= 1/2, 2 * 2^r by a polynomial of degree 5.  Adding `magic` rounds x to a whole
+// number and leaves n + 126 in the last bits of the sum, which are the exponent of 2^(n-1): that of 0 where n is -126.
+static inline vf exp2_nonpositive(vf x) {
+  const vf magic = splat(12582912.0f + 126.0f);  // 1.5 * 2^23 + 126
+  x = vmax(x, splat(-126.0f));
+  const vf shifted = x + magic;
+  const vf r = x - (shifted - magic);
+  vf p = splat(2.6529455e-3f);
+  p = p * r + 1.9343026e-2f;
+  p = p * r + 1.1101467e-1f;
+  p = p * r + 4.8044485e-1f;
+  p = p * r + 1.3862940f;
+  p = p * r + 2.0f;
+  return p * (vf)((vi)shifted << 23);
 }
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -234,16 +234,16 @@ float best_partner(const float* r, const float* l, const float* u, int i, const 
 }
 
 void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
-  for (int m = 0; m < count; m += 4) {
-    const float* row[4];
-    double coef[4];
-    for (int q = 0; q < 4; ++q) {
+  for (int m = 0; m < count; m += 8) {
+    const float* row[8];
+    double coef[8];
+    for (int q = 0; q < 8; ++q) {
       row[q] = rows[m + q < count ? m + q : m];
       coef[q] = m + q < count ? c[m + q] : 0.0;
     }
     for (int i = range.begin; i < range.end; i += W / 2) {
       half_vd sum = load_half(r + i);
-      for (int q = 0; q < 4; ++q) sum -= coef[q] * widen_half(row[q] + i);
+      for (int q = 0; q < 8; ++q) sum -= coef[q] * widen_half(row[q] + i);
       store_half(r + i, sum);
     }
   }

@@ -19,7 +19,7 @@ constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a 
 constexpr int kMostUnsettled = 4;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
-constexpr double kVisible = 0.1;          // of the tolerance: an error of r that matters
+constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
 constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
 constexpr double kTooLarge = 5e-3;        // error of r at which sums in float32 are given up
 }  // namespace
@@ -119,7 +119,19 @@ void BoxSolver::follow_bounds() {
       if (unit != before) moved_.add(begin + c, before - unit);
     }
   }
+  begin_again_if_shorter();
   subtract_moved(bound_f_.data(), {0, loop_.nobody}, ops_.subtract_rows_exactly);
+}
+
+// Where fewer coefficients are at a bound than have come or gone, their sum is made from scratch.
+void BoxSolver::begin_again_if_shorter() {
+  const float* unit = bound_unit_.data();
+  const auto at_bound = std::count_if(unit, unit + kernel_.n, [](float u) { return u != 0; });
+  if (at_bound >= static_cast<std::ptrdiff_t>(moved_.rows.size())) return;
+  std::fill(bound_f_.data(), bound_f_.data() + loop_.nobody, 0.0);
+  moved_.clear();
+  for (int i = 0; i < kernel_.n; ++i)
+    if (unit[i] != 0) moved_.add(i, -unit[i]);
 }
 
 void BoxSolver::shift_bounds(double scale) {

@@ -91,6 +91,7 @@ class BoxSolver {
   void set_boxes();
   void read_left_out();             // left_out_r_ from base_r_
   void follow_bounds();             // brings bound_unit_ and bound_f_ up to date
+  void begin_again_if_shorter();
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   bool sums_are_too_large() const;
   double gap() const;

@@ -12,6 +12,7 @@ differ by the metric and not by the rows.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,7 +38,7 @@ from localsvm.reduction import Reduction, Regression
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
 _MOST_ROWS = 20_000  # of the sample
 _CELL_ROWS = 2000  # of a cell at most
-_KERNEL_ROWS = 6000  # about as many are judged where there is only a kernel to choose
+_KERNEL_ROWS = 4000  # about as many are judged where there is only a kernel to choose
 _PARTS = 20  # of the rows, whose risks say what is noise
 _FOLDS, _WIDTHS = 2, 4
 _ROUNDS = 6
@@ -138,7 +139,7 @@ class _Trial:
 
 def _search(pilot: _Pilot, start: Metric, plan: PilotPlan) -> _Trial:
     """Choose a kernel, then weights, then see whether the kernel that came second has become the better one."""
-    tried = [pilot.judge(replace(start, kernel=kernel)) for kernel in plan.kernels]
+    tried = pilot.judge_all([replace(start, kernel=kernel) for kernel in plan.kernels])
     best = tried[0]
     for other in tried[1:]:
         best = best.or_better(other)
@@ -173,6 +174,10 @@ def _reweighted(trial: _Trial) -> NDArray[np.float64]:
     return np.asarray(rounded / rounded.mean())
 
 
+_JudgedCell = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""Losses of its rows, and mean squared slopes."""
+
+
 class _Pilot:
     """The sample, and how least squares do in its cells in a metric."""
 
@@ -188,10 +193,18 @@ class _Pilot:
 
     def judge(self, metric: Metric) -> _Trial:
         """Train the cells that the metric makes, and return the risks of all rows, and the slopes."""
-        X = self._X * metric.weights.astype(np.float32)
-        cells = self._cells(metric.weights, X)
-        judged = list(self._map(lambda rows: self._judge_cell(X, rows, metric.kernel, len(cells)), cells))
-        losses = np.zeros(len(X))
+        return self.judge_all([metric])[0]
+
+    def judge_all(self, metrics: Sequence[Metric]) -> list[_Trial]:
+        """Judge metrics that differ in the kernel only; threads take the cells of all of them, the largest first."""
+        X = self._X * metrics[0].weights.astype(np.float32)
+        cells = sorted(self._cells(metrics[0].weights, X), key=len, reverse=True)
+        jobs = [(rows, metric.kernel) for rows in cells for metric in metrics]
+        judged = list(self._map(lambda job: self._judge_cell(X, job[0], job[1], len(cells)), jobs))
+        return [self._trial(metric, cells, judged[number :: len(metrics)]) for number, metric in enumerate(metrics)]
+
+    def _trial(self, metric: Metric, cells: list[NDArray[np.intp]], judged: list[_JudgedCell]) -> _Trial:
+        losses = np.zeros(len(self._X))
         for rows, (own, _) in zip(cells, judged, strict=True):
             losses[rows] = own
         total = np.bincount(self._part, self._weight * losses, _PARTS)
@@ -225,9 +238,7 @@ class _Pilot:
         _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
         return [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
 
-    def _judge_cell(
-        self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _judge_cell(self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int) -> _JudgedCell:
         """Return the losses of rows left out, and the mean squared slopes summed over the targets."""
         # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]

@@ -120,7 +120,8 @@ std::unique_ptr<Cell> part_of(const Cell& whole, const std::vector<int>& rows, c
 // Paths of problem `problems`[j] of `cells`[j], with lambdas[j] (row j, `n_lambdas`[j] of them) and total_weights[j] by fold.
 nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& problems, const std::vector<int>& folds,
                      DoubleMatrix lambdas, const std::vector<int>& n_lambdas, DoubleMatrix total_weights,
-                     double tolerance, int64_t max_steps, int8_t skipped, int n_threads, const CancelToken* token) {
+                     double tolerance, int64_t max_steps, int8_t skipped, int n_threads, const CancelToken* token,
+                     std::optional<Matrix> guesses) {
   const size_t n_jobs = cells.size(), n_folds = folds.size();
   require(problems.size() == n_jobs && n_lambdas.size() == n_jobs && lambdas.shape(0) == n_jobs &&
               total_weights.shape(0) == n_jobs && total_weights.shape(1) == n_folds,
@@ -128,6 +129,7 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
   require(tolerance > 0 && max_steps >= 0 && n_threads >= 1, "tolerance and threads must be positive");
   std::vector<PathJob> jobs(n_jobs);
   std::set<const Cell*> parts;
+  size_t n_columns = 0;
   for (size_t j = 0; j < n_jobs; ++j) {
     require(cells[j] != nullptr, "a cell is missing");
     const Cell& cell = *cells[j];
@@ -143,11 +145,15 @@ nb::tuple solve_many(const std::vector<Cell*>& cells, const std::vector<int>& pr
     const double* weights = total_weights.data() + j * n_folds;
     for (size_t f = 0; f < n_folds; ++f) require(weights[f] > 0, "weights must be positive");
     jobs[j] = {cells[j], problems[j], {row, row + n_lambdas[j]}, {weights, weights + n_folds}};
+    n_columns += cell.n();
   }
+  require(!guesses || (guesses->shape(0) == n_folds && guesses->shape(1) == n_columns),
+          "guesses need one row per fold and one column per sample of a problem");
   PathsResult result;
   {
     nb::gil_scoped_release unlocked;
-    result = solve_paths(jobs, folds, {tolerance, max_steps, flag_of(token)}, n_threads, skipped);
+    result = solve_paths(jobs, folds, {tolerance, max_steps, flag_of(token)}, n_threads, skipped,
+                         guesses ? guesses->data() : nullptr);
   }
   const size_t L = result.n_lambdas, N = result.n_columns;
   return nb::make_tuple(to_numpy(std::move(result.beta), {n_folds, L, N}), to_numpy(std::move(result.values), {L, N}),
@@ -267,7 +273,8 @@ NB_MODULE(_native, m) {
       .def_prop_ro("row_counts", &row_counts);
 
   m.def("solve_paths", &solve_many, "cells"_a, "problems"_a, "folds"_a, "lambdas"_a, "n_lambdas"_a, "total_weights"_a,
-        "tolerance"_a, "max_steps"_a, "skipped"_a, "n_threads"_a = 1, "token"_a.none() = nb::none());
+        "tolerance"_a, "max_steps"_a, "skipped"_a, "n_threads"_a = 1, "token"_a.none() = nb::none(),
+        "guesses"_a.none() = nb::none());
   m.def("distances", &distances_of, "X"_a, "rows"_a, "kernel"_a);
   m.def("kernel_values", &kernel_values, "kernel"_a, "width"_a, "distances"_a);
   m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);

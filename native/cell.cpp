@@ -229,7 +229,7 @@ void Cell::judge(const OwnedProblem& problem, Range left_out, const float* value
 }
 
 PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
-                            const StopRule& stop) const {
+                            const StopRule& stop, const float* guess) const {
   const OwnedProblem& owned = problems_[problem];
   const Range left_out = fold < 0 ? Range{n_, n_} : fold_range(fold);
   const int n_left_out = left_out.end - left_out.begin;
@@ -247,10 +247,12 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {
     // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
     const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lambdas[q] * total_weight), 1e-30, 1e30));
-    if (q == 0)
-      solver.start(scale, bound_sums.data());
-    else
+    if (q > 0) {
       solver.rescale(scale);
+    } else {
+      solver.start(scale, bound_sums.data());
+      if (guess && solver.gap() > stop.tolerance) solver.begin_at(guess, bound_sums.data());
+    }
     Certificate certificate = solver.solve(stop);
     solver.coefficients(result.beta.data() + q * n_);
     solver.left_out_values(result.values.data() + q * n_left_out);

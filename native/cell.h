@@ -72,9 +72,10 @@ class Cell {
   bool is_part() const { return whole_ != nullptr; }
   const Cell* whole() const { return whole_; }
 
-  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last.
+  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last; the
+  // first from `guess`, if there is one and the plain start is not good enough.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
-                        const StopRule& stop) const;
+                        const StopRule& stop, const float* guess = nullptr) const;
 
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }

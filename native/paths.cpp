@@ -59,7 +59,7 @@ std::vector<Piece> pieces_of(const std::vector<PathJob>& jobs, size_t n_folds) {
 }  // namespace
 
 PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>& folds, const StopRule& stop,
-                        int n_threads, int8_t skipped) {
+                        int n_threads, int8_t skipped, const float* guesses) {
   PathsResult result;
   for (const PathJob& job : jobs) {
     result.n_columns += job.cell->n();
@@ -82,9 +82,11 @@ PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>
     const PathJob& job = jobs[piece.job];
     const auto begin = std::chrono::steady_clock::now();
     const KernelInUse kernel(*job.cell, stop.cancelled);
-    for (size_t f = piece.first_fold; f < piece.last_fold && !stop.is_cancelled(); ++f)
+    for (size_t f = piece.first_fold; f < piece.last_fold && !stop.is_cancelled(); ++f) {
+      const float* guess = guesses ? guesses + f * result.n_columns + piece.column : nullptr;
       columns.write(piece.job, piece.column, *job.cell, f, folds[f],
-                    job.cell->solve_path(job.problem, folds[f], job.lambdas, job.total_weights[f], stop));
+                    job.cell->solve_path(job.problem, folds[f], job.lambdas, job.total_weights[f], stop, guess));
+    }
     nanoseconds += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   });
   result.seconds = 1e-9 * static_cast<double>(nanoseconds);

@@ -33,8 +33,9 @@ struct PathsResult {
   size_t n_lambdas = 0, n_columns = 0;
 };
 
-// `skipped` is the status of lambdas a job does not have.
+// `skipped` is the status of lambdas a job does not have.  `guesses`, if there are any, are coefficients (fold x column) that
+// may be near to those of the first lambda: the solutions at another width.
 PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>& folds, const StopRule& stop,
-                        int n_threads, int8_t skipped);
+                        int n_threads, int8_t skipped, const float* guesses);
 
 }  // namespace localsvm

@@ -71,6 +71,23 @@ void BoxSolver::start(double scale, const double* bound_sums) {
   read_left_out();
 }
 
+void BoxSolver::begin_at(const float* beta, const double* bound_sums) {
+  if (sums_are_too_large()) return;
+  moved_.clear();
+  for (int i = 0; i < kernel_.n; ++i) {
+    const double bound = scale_ * at_target(i);
+    loop_.beta[i] = std::clamp(beta[i], loop_.lo[i], loop_.hi[i]);
+    if (loop_.beta[i] != static_cast<float>(bound)) moved_.add(i, loop_.beta[i] - bound);
+    base_[i] = start_[i] = loop_.beta[i];
+    base_r_[i] = problem_.target[i] - scale_ * bound_sums[i];
+    bound_unit_[i] = at_target(i);
+    bound_f_[i] = bound_sums[i];
+  }
+  subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
+  refresh();
+  read_left_out();
+}
+
 // Products of two floats, rounded once.
 void BoxSolver::set_boxes() {
   const float scale = static_cast<float>(scale_);

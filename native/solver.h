@@ -63,10 +63,15 @@ class BoxSolver {
   // the unit box on the side of the target: at strong regularisation nearly every coefficient sits there.
   void start(double scale, const double* bound_sums);
 
+  // Once started: begins at these coefficients instead, as the box allows.
+  void begin_at(const float* beta, const double* bound_sums);
+
   // Moves on to a larger scale.  Growing boxes keep beta feasible; coefficients at a bound move along with it.
   void rescale(double scale);
 
   Certificate solve(const StopRule& stop);
+
+  double gap() const;  // in risk units
 
   void coefficients(float* beta) const;
   // Decision values of the rows left out.
@@ -94,7 +99,6 @@ class BoxSolver {
   void begin_again_if_shorter();
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   bool sums_are_too_large() const;
-  double gap() const;
   float stretch_at(int64_t steps, double tolerances) const;
   int64_t walk(const StopRule& stop, int64_t max_steps);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow

@@ -116,6 +116,7 @@ def solve_paths(
     skipped: int,
     n_threads: int = 1,
     token: CancelToken | None = None,
+    guesses: NDArray[np.float32] | None = None,
 ) -> tuple[
     NDArray[np.float32],
     NDArray[np.float32],

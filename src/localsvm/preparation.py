@@ -347,7 +347,10 @@ class CellTasks(Sequence[CellTask]):
 def _check_spread(sample: Sample, scaling: Scaling) -> None:
     """Refuse rows that differ as given but are alike in single precision, once scaled."""
     X = sample.X
-    if mean_ball(scaling.apply(X))[1] >= _SMALLEST_RADIUS:
+    scaled = scaling.apply(X)
+    # Some row is at least half of the longest side away from the mean: a look at the sides is nearly always enough.
+    half_a_side = float((scaled.max(axis=0) - scaled.min(axis=0)).max()) / 2
+    if half_a_side >= _SMALLEST_RADIUS or mean_ball(scaled)[1] >= _SMALLEST_RADIUS:
         return
     spread = float((X.max(axis=0) / 2 - X.min(axis=0) / 2).max()) * 2
     if spread > 0:

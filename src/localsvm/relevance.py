@@ -38,7 +38,7 @@ from localsvm.reduction import Reduction, Regression
 _FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
 _MOST_ROWS = 20_000  # of the sample
 _CELL_ROWS = 2000  # of a cell at most
-_KERNEL_ROWS = 4000  # about as many are judged where there is only a kernel to choose
+_KERNEL_ROWS = 3000  # about as many are judged where there is only a kernel to choose
 _PARTS = 20  # of the rows, whose risks say what is noise
 _FOLDS, _WIDTHS = 2, 4
 _ROUNDS = 6

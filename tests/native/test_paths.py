@@ -42,7 +42,7 @@ def native_bytes(storage, n=N, n_threads=1):
     return {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage] - plan.around
 
 
-def solve(cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None, n_threads=1, token=None):
+def solve(cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None, tolerance=TOLERANCE, **options):
     shape = (len(cells), len(folds))
     return solve_paths(
         cells,
@@ -51,11 +51,10 @@ def solve(cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None,
         np.tile(lams, (len(cells), 1)),
         [len(lams)] * len(cells) if n_lams is None else n_lams,
         np.full(shape, 100.0) if weights is None else weights,
-        TOLERANCE,
+        tolerance,
         MAX_STEPS,
         SKIPPED,
-        n_threads,
-        token,
+        **options,
     )
 
 
@@ -242,6 +241,66 @@ def test_a_fold_without_training_samples_gives_the_zero_function():
     assert (status == STATUS.index("converged")).all()
 
 
+# ------------------------------------------------------------------------------------------- guesses
+
+
+def jobs_with(storage="full"):
+    """A problem of all rows and one of a part, at a width where the plain start is far from the solution."""
+    whole = make_cell(max_bytes=native_bytes(storage))
+    signed = SIGNS.astype(np.float32)
+    never_clipped = [signed, np.minimum(signed, 0), np.maximum(signed, 0), 1e30]
+    part = whole.part(PART.tolist(), None)
+    numbers = [whole.add_problem(*never_clipped), part.add_problem(*[row[PART] for row in never_clipped[:3]], 1e30)]
+    whole.set_width(0.8)
+    return [whole, part], numbers
+
+
+GUESSES = {
+    "zeros": np.zeros((len(FOLDS), N + len(PART))),
+    "noise": np.random.default_rng(1).normal(size=(len(FOLDS), N + len(PART))),
+    "far outside": np.full((len(FOLDS), N + len(PART)), -1e30),
+}
+
+
+@pytest.mark.parametrize("guesses", GUESSES.values(), ids=GUESSES.keys())
+def test_a_guess_changes_where_a_path_begins_not_where_it_ends(guesses, level):
+    tolerance, lams = 1e-6, LAMS[:3]
+    plain = solve(*jobs_with(), lams=lams, tolerance=tolerance)
+    guessed = solve(*jobs_with(), lams=lams, tolerance=tolerance, guesses=guesses.astype(np.float32))
+    assert (guessed[2] <= tolerance).all()
+    # lam ||f - f*||^2 is at most the gap.
+    allowed = 2 * np.sqrt(tolerance / lams)
+    assert (np.abs(guessed[1] - plain[1]).max(axis=1) <= allowed).all()
+    assert (np.abs(plain[1]).max(axis=1) > 5 * allowed).all()
+    assert (guessed[4] != plain[4]).any(), "the guess was used"
+
+
+def test_a_guess_that_is_the_solution_takes_no_step():
+    lams = LAMS[2:]
+    plain = solve(*jobs_with(), lams=lams)
+    again = solve(*jobs_with(), lams=lams, guesses=np.ascontiguousarray(plain[0][:, 0]))
+    assert (plain[4][:, :, 0] > 0).all()
+    assert (again[4][:, :, 0] == 0).all()
+    assert_same_bits(again[0][:, 0], plain[0][:, 0])
+
+
+def test_a_guess_does_not_count_where_the_plain_start_is_good_enough():
+    lams = np.array([1e3])
+    plain = solve(*jobs_with(), lams=lams)
+    assert (plain[4] == 0).all()
+    guessed = solve(*jobs_with(), lams=lams, guesses=GUESSES["noise"].astype(np.float32))
+    assert_same_bits(guessed[0], plain[0])
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("storage", ["kernel", "rows"])
+def test_guesses_are_followed_alike_whatever_is_stored(storage, n_threads):
+    guesses = GUESSES["noise"].astype(np.float32)
+    stored = solve(*jobs_with(), guesses=guesses)
+    for mine, yours in zip(solve(*jobs_with(storage), guesses=guesses, n_threads=n_threads), stored[:-1], strict=False):
+        assert_same_bits(mine, yours)
+
+
 # ------------------------------------------------------------------------------------------ refusals
 
 
@@ -274,6 +333,8 @@ def prepared():
         ({"tolerance": 0.0}, "tolerance and threads must be positive"),
         ({"max_steps": -1}, "tolerance and threads must be positive"),
         ({"n_threads": 0}, "tolerance and threads must be positive"),
+        ({"guesses": np.zeros((1, N + 1), np.float32)}, "guesses need one row per fold"),
+        ({"guesses": np.zeros((2, N), np.float32)}, "guesses need one row per fold"),
     ],
     ids=str,
 )

@@ -100,7 +100,7 @@ def cell_bytes(
 
     in_fold_order = 4 * n * n_features + 16 * n
     columns = n if n_columns is None else n_columns
-    coefficients = 4 * columns * n_lams * (n_folds + 1) + 4 * columns * n_folds
+    coefficients = 4 * columns * n_lams * (n_folds + 1) + 8 * columns * n_folds
     validation = _JUDGED * columns * n_lams
     left_out = 8 * n * n_outputs * 2  # the best so far, and those of the width at hand
     # Of a solver: seven arrays of the steps, three more and four in double, which count twice; moved rows and their

@@ -112,6 +112,9 @@ class BoxPaths:
         self._n_threads, self._token = native.n_threads, native.token
         self._max_steps = max_steps(len(columns.row))
         self._risk_is_value = columns.problems[0].loss.risk_is_value  # of all problems of a cell
+        self._problem = columns.problem
+        # By fold, the solutions at the first lams of the width before: near to those of the next one.
+        self._firsts: dict[int, NDArray[np.float32]] = {}
         self._cell = Cell(*native.arguments)
         self._cells, self._numbers = [], []
         for problem in columns.problems:
@@ -137,9 +140,26 @@ class BoxPaths:
             SKIPPED,
             self._n_threads,
             self._token,
+            self._guesses(plan.folds),
         )
+        self._remember_firsts(plan, beta)
         validation = Validation(loss if self._risk_is_value else wrong, loss)
         return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
+
+    def _guesses(self, folds: Sequence[int]) -> NDArray[np.float32] | None:
+        known = [self._firsts[fold] for fold in folds if fold in self._firsts]
+        return np.stack(known) if len(known) == len(folds) else None
+
+    def _remember_firsts(self, plan: PathPlan, beta: NDArray[np.float32]) -> None:
+        """Keep the first solutions of each fold; those of problems that were left out now stay."""
+        solved = np.array(plan.n_lams)[self._problem] > 0
+        if not solved.any():
+            return
+        for number, fold in enumerate(plan.folds):
+            if fold in self._firsts and not solved.all():
+                self._firsts[fold][solved] = beta[number, 0, solved]
+            elif fold >= 0 and solved.all():
+                self._firsts[fold] = beta[number, 0].copy()
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:

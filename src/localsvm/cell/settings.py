@@ -41,6 +41,9 @@ class CellSettings:
     """Folds that validate; 1 is a single split into training and validation samples."""
     refit: str = "combine"
     search: str = "full"
+    own_lams: bool = True
+    """Whether the combined solution of each fold is that at its own best lam; else at the lam that is best for all. Values at
+    different lams are of different size: where a threshold is found among values of samples left out, there is one lam."""
 
     @property
     def own_grid(self) -> Grid:

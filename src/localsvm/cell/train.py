@@ -274,8 +274,8 @@ class _CellTraining:
         self.seconds["selection"] += time.perf_counter() - begin
 
     def _fold_lams(self, number: int, w: int, lam: int) -> NDArray[np.intp]:
-        """Return the lam that is best for each fold's own samples; where it has none, that of all."""
-        weight = self.fold_weight[number]
+        """Return the lam that is best for each fold's own samples; where it has none, or may have none, that of all."""
+        weight = self.fold_weight[number] if self.settings.own_lams else np.zeros(self.n_validated)
         risk, loss = (sums[number, w].T / np.where(weight > 0, weight, 1.0)[:, None] for sums in (self.risk, self.loss))
         return np.where(weight > 0, select_lams(risk, loss), lam)
 

@@ -133,8 +133,8 @@ def test_false_alarms_stay_within_their_bound_on_new_samples(rows, new, kind, bo
     assert clf.operating_point_.false_alarm <= bound
 
 
-# Of twenty draws one may break the bound; five or more do once in four hundred times. The threshold of a retrained machine
-# is that of the machines of the folds, which have seen less.
+# Of twenty draws one may break the bound; five or more do once in four hundred times. The threshold of a retrained
+# machine is that of the machines of the folds, which have seen less.
 @pytest.mark.parametrize(("refit", "most_broken"), [("combine", 4), ("retrain", 6)])
 def test_the_bound_holds_for_most_draws_of_the_training_samples(new, refit, most_broken):
     broken = 0

@@ -42,8 +42,10 @@ class CellSettings:
     refit: str = "combine"
     search: str = "full"
     own_lams: bool = True
-    """Whether the combined solution of each fold is that at its own best lam; else at the lam that is best for all. Values at
-    different lams are of different size: where a threshold is found among values of samples left out, there is one lam."""
+    """Whether the combined solution of each fold is that at its own best lam; else at the lam that is best for all.
+
+    Values at different lams are of different size: where a threshold is found among those of samples left out, folds
+    have one lam."""
 
     @property
     def own_grid(self) -> Grid:

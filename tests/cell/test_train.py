@@ -146,6 +146,18 @@ def test_the_combined_function_is_that_of_algorithm_1_with_a_lam_for_each_fold(c
     assert allowed < np.abs(f).max() / 50
 
 
+def test_without_lams_of_their_own_folds_are_combined_at_the_lam_of_all(case):
+    task, settings, rows, expected = case
+    trained = train_cell(task, replace(settings, own_lams=False))
+    lowest, highest = error_range(rows, expected, settings.grid.lams)
+    assert lowest[expected.choice] == highest[expected.choice], "choose data whose errors are certain"
+    shares = reference.fold_shares(expected.fold_error[expected.choice], fold_weights(rows))
+    beta = shares @ expected.fold_beta[expected.choice]
+    f = reference.decision_values(rows.X, rows.X, beta, settings.kernel, *trained.width)
+    allowed = value_tolerance(*trained.lam) + EVALUATION_ERROR
+    assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
+
+
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
 def test_samples_left_out_have_their_values_at_the_lam_of_all_folds(case, refit):
     # Not at that of their fold, which was chosen on just these samples.

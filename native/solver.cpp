@@ -60,28 +60,30 @@ void BoxSolver::start(double scale, const double* bound_sums) {
   }
   const double s = b > 0 ? std::min(1.0, a / b) : 1.0;
   set_boxes();
+  put_at_bounds(s, bound_sums);
+  refresh();
+  read_left_out();
+}
+
+// Everything at s times its bound.
+void BoxSolver::put_at_bounds(double s, const double* bound_sums) {
   for (int i = 0; i < kernel_.n; ++i) {
-    base_r_[i] = problem_.target[i] - s * scale * bound_sums[i];
+    base_r_[i] = problem_.target[i] - s * scale_ * bound_sums[i];
     loop_.beta[i] = static_cast<float>(s * (problem_.target[i] > 0 ? loop_.hi[i] : loop_.lo[i]));
     base_[i] = start_[i] = loop_.beta[i];
     bound_unit_[i] = s == 1 ? at_target(i) : 0;
     bound_f_[i] = s == 1 ? bound_sums[i] : 0;
   }
-  refresh();
-  read_left_out();
 }
 
 void BoxSolver::begin_at(const float* beta, const double* bound_sums) {
   if (sums_are_too_large()) return;
+  put_at_bounds(1, bound_sums);
   moved_.clear();
   for (int i = 0; i < kernel_.n; ++i) {
-    const double bound = scale_ * at_target(i);
-    loop_.beta[i] = std::clamp(beta[i], loop_.lo[i], loop_.hi[i]);
-    if (loop_.beta[i] != static_cast<float>(bound)) moved_.add(i, loop_.beta[i] - bound);
+    const float bound = std::exchange(loop_.beta[i], std::clamp(beta[i], loop_.lo[i], loop_.hi[i]));
+    if (loop_.beta[i] != bound) moved_.add(i, loop_.beta[i] - scale_ * at_target(i));
     base_[i] = start_[i] = loop_.beta[i];
-    base_r_[i] = problem_.target[i] - scale_ * bound_sums[i];
-    bound_unit_[i] = at_target(i);
-    bound_f_[i] = bound_sums[i];
   }
   subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
   refresh();

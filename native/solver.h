@@ -94,6 +94,7 @@ class BoxSolver {
 
   float at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
+  void put_at_bounds(double s, const double* bound_sums);
   void read_left_out();             // left_out_r_ from base_r_
   void follow_bounds();             // brings bound_unit_ and bound_f_ up to date
   void begin_again_if_shorter();

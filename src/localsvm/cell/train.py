@@ -263,13 +263,14 @@ class _CellTraining:
         one_width = self.settings.reduction.one_width
         joint = self._judge_width(w, beta, values) if one_width else self.left_out
         choice = self._choose()
-        for number in np.flatnonzero(choice.width == w).tolist():
+        better = np.flatnonzero(choice.width == w).tolist()
+        if better:
+            self.left_out = joint
+        for number in better:
             lam, where = choice.lam[number], self.columns.of_problem(number)
             for fold, of_fold in enumerate(self._fold_lams(number, w, lam)):
                 self.best_beta[fold, where] = beta[fold, of_fold, where]
-            if one_width:
-                self.left_out = joint
-            else:
+            if not one_width:
                 self._set_output(self.left_out, number, values[lam, where])
         self.seconds["selection"] += time.perf_counter() - begin
 

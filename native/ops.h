@@ -71,6 +71,27 @@ struct BlockVector {
   float* y;
 };
 
+// What a leap (leap.h) needs of the loop of steps; `rooms` as in rooms.h.
+struct LoopArrays {
+  float *beta, *r;
+  const float *lo, *hi;
+  uint32_t* rooms;
+};
+
+// Of a leap: where the last one ended, and the direction p with what r changes by along it.
+struct LeapArrays {
+  float *from_beta, *from_r;
+  float *p, *q;
+};
+
+struct PlaneSums {
+  double dKd, dKp, pKp, dr, pr;
+};
+
+struct ChordSums {
+  double slope, curvature;
+};
+
 struct Ops {
   const char* name;
   int n_lanes;  // of a vector
@@ -100,20 +121,31 @@ struct Ops {
   // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.
   double (*dot)(const float* a, const float* b, Range range);
 
-  // r -= di K_i + dj K_j on the range; returns the largest key, |clip(r, l, u)| with its low `index_bits` bits replaced by
-  // the index.  Non-negative floats order as integers, so a larger key is a larger possible step.
-  int32_t (*update_and_scan)(float* r, const float* l, const float* u, const float* row_i, const float* row_j, float di,
-                             float dj, Range range, int index_bits);
+  // r -= di K_i + dj K_j on the ranges; returns the largest key, |clip(r, l, u)| with its low `index_bits` bits replaced by
+  // the index.  Non-negative floats order as integers, so a larger key is a larger possible step.  See rooms.h for l and u.
+  int32_t (*update_and_scan)(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
+                             const Range* ranges, int n_ranges, int index_bits);
 
-  // sum over the range of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
+  // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).
   double (*gap)(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
-                Range range);
+                const Range* ranges, int n_ranges);
 
   // The best joint step of i with one of its partners: maximise di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes
-  // [l, u].  Returns twice the gain, 0 if there is none.
-  float (*best_partner)(const float* r, const float* l, const float* u, int i, const Partners& partners, int* j, float* di,
+  // [l, u], in a measure that favours partners moved lately.  Returns 0 if nothing gains.
+  float (*best_partner)(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di,
                         float* dj);
+
+  // The sums that the best point of the plane beta + x d + y p follows from; d = beta - from_beta.
+  PlaneSums (*plane_sums)(const float* beta, const float* r, const LeapArrays& at, Range range);
+  // That point, clipped to the boxes, and what r changes by where nothing is clipped.  Returns how many are, and which.
+  int (*point_of_plane)(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+                        double* change, int32_t* clipped);
+  // On the way from beta to the point: chord'r, and chord'K chord.
+  ChordSums (*chord_sums)(const float* beta, const float* r, const float* point, const double* change, Range range);
+  // Goes a share of that way, which becomes part of p, and begins a new d.  Returns the sum of squares of what it moved.
+  double (*go_on)(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+                  Range range);
 
   // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
   void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);

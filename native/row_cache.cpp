@@ -5,13 +5,15 @@
 #include <limits>
 #include <new>
 
+#include "rooms.h"
+
 namespace localsvm {
 
 namespace {
 constexpr int kSampled = 16;  // slots looked at for one to give up
 }
 
-float Rooms::of(int i) const { return std::fabs(std::min(std::max(r[i], l[i]), u[i])); }
+float Rooms::of(int i) const { return std::fabs(std::clamp(r[i], room_below(words[i]), room_above(words[i]))); }
 
 RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
     : samples_(samples), kernel_(kernel), ld_(padded(n)), slot_of_(n, -1) {

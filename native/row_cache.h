@@ -26,7 +26,8 @@ constexpr int kMostPinned = kRecent + 2;
 
 // How far the coordinates of the asking solver could move now: |clip(r, l, u)|.
 struct Rooms {
-  const float *r, *l, *u;
+  const float* r;
+  const uint32_t* words;  // see rooms.h
   float of(int i) const;
 };
 

@@ -32,9 +32,11 @@ typedef double vd_unaligned __attribute__((vector_size(8 * W), aligned(8), may_a
 
 static inline vf load(const float* p) { return *reinterpret_cast<const vf_unaligned*>(p); }
 static inline void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) = v; }
+static inline void store(uint32_t* p, vi v) { *reinterpret_cast<vi_unaligned*>(p) = v; }
 static inline void store(int32_t* p, vi v) { *reinterpret_cast<vi_unaligned*>(p) = v; }
 static inline vd load(const double* p) { return *reinterpret_cast<const vd_unaligned*>(p); }
 static inline void store(double* p, vd v) { *reinterpret_cast<vd_unaligned*>(p) = v; }
+static inline vi load(const uint32_t* p) { return *reinterpret_cast<const vi_unaligned*>(p); }
 static inline vf splat(float x) { return x - vf{}; }
 static inline vi splat(int32_t x) { return x - vi{}; }
 static inline vd widen(vf v) { return __builtin_convertvector(v, vd); }
@@ -133,6 +135,18 @@ static inline vf gather(const float* p, const int32_t* index) {
 #endif
 }
 
+static inline vi gather(const uint32_t* p, const int32_t* index) {
+  return (vi)gather(reinterpret_cast<const float*>(p), index);
+}
+
+// The halves of words, as rooms.h has them.
+static inline vi pack(vf l, vf u) {
+  typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
+  return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | (((vu)l + 0xffffu) >> 16));
+}
+static inline vf below(vi word) { return (vf)(word << 16); }
+static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
+
 static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
@@ -165,6 +179,12 @@ static inline void add_sums(const float* vectors, float* sums) {
 }
 
 static inline double sum(vf v) {
+  double s = 0;
+  for (int i = 0; i < W; ++i) s += v[i];
+  return s;
+}
+
+static inline double sum(vd v) {
   double s = 0;
   for (int i = 0; i < W; ++i) s += v[i];
   return s;

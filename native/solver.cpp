@@ -13,7 +13,8 @@ namespace {
 constexpr int kGapInterval = 16;          // steps between two looks at the gap
 constexpr int kFarInterval = 64;          // at most that, while it is
 constexpr double kFar = 4;                // times the tolerance
-constexpr double kStretch = 0.6;          // by which steps are longer, far from the optimum
+constexpr int kLeapInterval = 128;        // steps between two leaps, after the first n/2
+constexpr double kStretch = 0.3;          // by which steps are longer, far from the optimum
 constexpr double kExact = 4;              // times the tolerance: below it they become the best of their plane
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
 constexpr int kMostUnsettled = 4;         // times n steps of a path between two settlements
@@ -29,6 +30,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       problem_(problem),
       ops_(ops()),
       loop_(kernel, left_out),
+      leaps_(kernel, loop_.nobody),
       left_out_(left_out),
       total_weight_(total_weight),
       unit_lo_(loop_.nobody),
@@ -253,9 +255,14 @@ float BoxSolver::stretch_at(int64_t steps, double tolerances) const {
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
   loop_.forget();
   loop_.stretch = 1;
-  int64_t next_look = kGapInterval;
+  leaps_.begin(loop_);
+  int64_t next_look = kGapInterval, next_leap = kernel_.n / 2;
   for (int64_t steps = 0;; ++steps) {
-    const int32_t key = loop_.apply();
+    int32_t key = loop_.apply();
+    if (steps == next_leap) {
+      next_leap += kLeapInterval;
+      if (leaps_.leap(loop_)) key = loop_.apply();
+    }
     if (steps == next_look) {
       const double now = gap();
       if (stop.is_cancelled() || now <= stop.tolerance) return steps;

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "aligned.h"
+#include "leap.h"
 #include "steps.h"
 
 namespace localsvm {
@@ -113,6 +114,7 @@ class BoxSolver {
   const Problem problem_;
   const Ops& ops_;
   StepLoop loop_;
+  Leaps leaps_;
   const Range left_out_;
   const double total_weight_;
   double scale_ = 0, largest_unit_ = 0;

@@ -13,6 +13,7 @@
 
 #include "aligned.h"
 #include "ops.h"
+#include "rooms.h"
 #include "row_cache.h"
 
 namespace localsvm {
@@ -45,9 +46,11 @@ class StepLoop {
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
-    arrays_ = Aligned<float>(7 * stride);
-    float** const starts[] = {&r, &l, &u, &beta, &lo, &hi, &nothing_};
-    for (size_t a = 0; a < 7; ++a) *starts[a] = arrays_.data() + a * stride;
+    arrays_ = Aligned<float>(6 * stride);
+    float* words;
+    float** const starts[] = {&r, &words, &beta, &lo, &hi, &nothing_};
+    for (size_t a = 0; a < 6; ++a) *starts[a] = arrays_.data() + a * stride;
+    rooms = reinterpret_cast<uint32_t*>(words);
     index_bits_ = 1;
     while ((1 << index_bits_) < nobody) ++index_bits_;
     if (kernel_.cache) seat_ = kernel_.cache->enter();
@@ -70,17 +73,13 @@ class StepLoop {
   }
 
   void set_rooms() {
-    for (int i = 0; i < nobody; ++i) {
-      l[i] = lo[i] - beta[i];
-      u[i] = hi[i] - beta[i];
-    }
+    for (int i = 0; i < nobody; ++i) rooms[i] = pack_rooms(lo[i] - beta[i], hi[i] - beta[i]);
   }
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {
-    int32_t key = 0;
-    for (const Range& sweep : sweeps_)
-      key = std::max(key, ops_.update_and_scan(r, l, u, row_i_, row_j_, pending_.di, pending_.dj, sweep, index_bits_));
+    const int32_t key = ops_.update_and_scan(r, rooms, row_i_, row_j_, pending_.di, pending_.dj, sweeps_.data(),
+                                             static_cast<int>(sweeps_.size()), index_bits_);
     still();
     return key;
   }
@@ -99,13 +98,12 @@ class StepLoop {
   }
 
   double gap(const float* target, float clip) const {
-    double total = 0;
-    for (const Range& sweep : sweeps_) total += ops_.gap(r, beta, lo, hi, target, clip, sweep);
-    return total;
+    return ops_.gap(r, beta, lo, hi, target, clip, sweeps_.data(), static_cast<int>(sweeps_.size()));
   }
 
   const int nobody;
-  float *r, *l, *u, *beta, *lo, *hi;
+  float *r, *beta, *lo, *hi;
+  uint32_t* rooms;           // how far beta is from lo and hi
   float stretch = 1;         // of steps between inner points of the boxes; less than 2
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
@@ -124,7 +122,7 @@ class StepLoop {
     const size_t near = static_cast<size_t>(i) * kNeighbours;
     const Partners partners{kernel_.neighbours + near, kernel_.neighbour_kernel + near, recent_, recent_rows_, nobody};
     int j = i;
-    const float gain = ops_.best_partner(r, l, u, i, partners, &j, &pending_.di, &pending_.dj);
+    const float gain = ops_.best_partner(r, rooms, i, partners, &j, &pending_.di, &pending_.dj);
     if (!(gain > 0)) return false;
     pending_.i = i;
     pending_.j = pending_.dj == 0 ? i : j;
@@ -142,7 +140,9 @@ class StepLoop {
     pending_.dj = dj;
   }
 
-  bool stays_inside(int i, float delta) const { return l[i] < std::min(0.0f, delta) && u[i] > std::max(0.0f, delta); }
+  bool stays_inside(int i, float delta) const {
+    return lo[i] < std::min(beta[i], beta[i] + delta) && hi[i] > std::max(beta[i], beta[i] + delta);
+  }
 
   // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.
   void ask_for(int i) const {
@@ -171,15 +171,14 @@ class StepLoop {
   void take_cached(const int* wanted, int count, const float** rows) {
     int released[2];
     for (int c = 0; c < count; ++c) released[c] = std::exchange(in_use_[(next_recent_ + c) % kRecent], wanted[c]);
-    kernel_.cache->exchange(seat_, {r, l, u}, wanted, released, count, rows);
+    kernel_.cache->exchange(seat_, {r, rooms}, wanted, released, count, rows);
   }
 
   void move(int i, float& delta) {
     const float next = std::clamp(beta[i] + delta, lo[i], hi[i]);
     delta = next - beta[i];
     beta[i] = next;
-    l[i] = lo[i] - next;
-    u[i] = hi[i] - next;
+    rooms[i] = pack_rooms(lo[i] - next, hi[i] - next);
     squared_steps += static_cast<double>(delta) * delta;
   }
 

@@ -1,0 +1,77 @@
+// The loops of leaps (leap.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+#include "ops.h"
+#include "simd.h"
+
+namespace localsvm::LOCALSVM_LEVEL {
+
+// Declared in ops_level.cpp, whose table they are part of.
+PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range);
+int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+                   double* change, int32_t* clipped);
+ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range);
+double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+             Range range);
+
+PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range) {
+  vd dKd = {}, dKp = {}, pKp = {}, dr = {}, pr = {};
+  for (int i = range.begin; i < range.end; i += W) {
+    const vf ri = load(r + i), d = load(beta + i) - load(at.from_beta + i), g = ri - load(at.from_r + i);
+    const vf p = load(at.p + i), q = load(at.q + i);
+    dKd -= widen(d * g);
+    dKp -= widen(d * q);
+    pKp -= widen(p * q);
+    dr += widen(d * ri);
+    pr += widen(p * ri);
+  }
+  return {sum(dKd), sum(dKp), sum(pKp), sum(dr), sum(pr)};
+}
+
+int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+                   double* change, int32_t* clipped) {
+  int n_clipped = 0;
+  for (int i = range.begin; i < range.end; i += W) {
+    const vf beta = load(loop.beta + i);
+    const vf way = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + way;
+    const vf inside = clamp(end, load(loop.lo + i), load(loop.hi + i));
+    store(point + i, inside);
+    store(change + i, widen(x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i)));
+    for (uint32_t outside = bits_of(inside != end); outside != 0; outside &= outside - 1)
+      clipped[n_clipped++] = i + __builtin_ctz(outside);
+  }
+  return n_clipped;
+}
+
+ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range) {
+  vd slope = {}, curvature = {};
+  for (int i = range.begin; i < range.end; i += W) {
+    const vf chord = load(point + i) - load(beta + i);
+    slope += widen(chord * load(r + i));
+    curvature -= widen(chord) * load(change + i);
+  }
+  return {sum(slope), sum(curvature)};
+}
+
+double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+             Range range) {
+  vd squares = {};
+  for (int i = range.begin; i < range.end; i += W) {
+    const vf beta = load(loop.beta + i), r = load(loop.r + i);
+    vf next = beta, next_r = r;
+    if (share > 0) {
+      // All the way it is the point itself, so that who is at a bound is there exactly.
+      next = share < 1 ? beta + share * (load(point + i) - beta) : load(point + i);
+      next_r = r + share * __builtin_convertvector(load(change + i), vf);
+      store(loop.beta + i, next);
+      store(loop.r + i, next_r);
+      store(loop.rooms + i, pack(load(loop.lo + i) - next, load(loop.hi + i) - next));
+      squares += widen((next - beta) * (next - beta));
+    }
+    store(at.p + i, next - load(at.from_beta + i));
+    store(at.q + i, next_r - load(at.from_r + i));
+    store(at.from_beta + i, next);
+    store(at.from_r + i, next_r);
+  }
+  return sum(squares);
+}
+
+}  // namespace localsvm::LOCALSVM_LEVEL

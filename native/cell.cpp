@@ -243,7 +243,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   result.beta.resize(n_lambdas * n_);
   result.values.resize(n_lambdas * n_left_out);
   BoxSolver solver(view(stop.cancelled), {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip},
-                   left_out, total_weight);
+                   left_out, total_weight, stop.tolerance);
   for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {
     // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
     const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lambdas[q] * total_weight), 1e-30, 1e30));

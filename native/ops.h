@@ -12,7 +12,7 @@ namespace localsvm {
 
 constexpr int kPad = 16;            // floats; a multiple of every level's vector width
 constexpr int kStrip = 512;         // samples whose weighted differences are summed in float
-constexpr int kAhead = 8 * kPad;    // floats of a row of K that are asked for before they are needed
+constexpr int kAhead = 4 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 24;     // candidate partners kept per sample
 constexpr int kRecent = 8;          // coordinates moved last, candidates too
 constexpr int kCandidates = 32;     // both: whole vectors at every level

@@ -1,6 +1,5 @@
 // The hot loops of ops.h for one SIMD level.  Compiled once per level; see simd.h for the rules.
 #include "ops.h"
-#include "rooms.h"
 #include "simd.h"
 
 namespace localsvm::LOCALSVM_LEVEL {
@@ -141,110 +140,6 @@ double dot(const float* a, const float* b, Range range) {
   return total;
 }
 
-int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di_, float dj_,
-                        const Range* ranges, int n_ranges, int index_bits) {
-  const vf di = splat(di_), dj = splat(dj_);
-  const vi keep = splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu));
-  vi best0 = splat(0), best1 = splat(0);
-  for (const Range* range = ranges; range < ranges + n_ranges; ++range) {
-    vi id0 = lanes() + range->begin, id1 = id0 + W;
-    for (int i = range->begin; i < range->end; i += 2 * W) {
-      __builtin_prefetch(row_i + i + kAhead);
-      __builtin_prefetch(row_j + i + kAhead);
-      // The last vector of a range may stand alone when a vector is kPad wide.
-      const bool second = W < kPad || i + W < range->end;
-      const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);
-      store(r + i, r0);
-      const vi w0 = load(rooms + i);
-      best0 = vmax(best0, ((vi)clamp(r0, below(w0), above(w0)) & keep) | id0);
-      if (second) {
-        const vf r1 = load(r + i + W) - di * load(row_i + i + W) - dj * load(row_j + i + W);
-        store(r + i + W, r1);
-        const vi w1 = load(rooms + i + W);
-        best1 = vmax(best1, ((vi)clamp(r1, below(w1), above(w1)) & keep) | id1);
-      }
-      id0 += 2 * W;
-      id1 += 2 * W;
-    }
-  }
-  return max_lane(vmax(best0, best1));
-}
-
-double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
-           const Range* ranges, int n_ranges) {
-  const vf high = splat(bound), low = splat(-bound);
-  vd total = {};
-  for (const Range* range = ranges; range < ranges + n_ranges; ++range)
-    for (int i = range->begin; i < range->end; i += W) {
-      const vf ri = load(r + i), ti = load(t + i);
-      const vf rc = ti - clamp(ti - ri, low, high);
-      total += widen(vmax(load(lo + i) * rc, load(hi + i) * rc) - load(beta + i) * ri);
-    }
-  return sum(total);
-}
-
-// Rows of the coordinates moved last are in the cache, others are on a long way: a gain is worth more with the former.
-constexpr float kNearer = 1.2f;
-alignas(64) constexpr auto kWorth = [] {
-  struct {
-    float of[kCandidates];
-  } worth{};
-  for (int c = 0; c < kCandidates; ++c) worth.of[c] = c < kNeighbours ? 1.0f : kNearer;
-  return worth;
-}();
-
-// The best steps found so far, one in each lane.
-struct BestSteps {
-  vf gain = {}, di = {}, dj = {};
-  vi j = {};
-};
-
-// A joint step of i (r, l, u in all lanes) with a candidate in every lane: the unconstrained optimum, then once clipped in i
-// first and once in j first; the better one.
-inline void offer(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k, vi j, vf worth, BestSteps& best) {
-  const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
-  const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
-  const vf y2 = clamp((rj - k * ri) * inverse, lj, uj), x2 = clamp(ri - k * y2, li, ui);
-  const vf g1 = x1 * (ri + ri - x1 - k * y1) + y1 * (rj + rj - y1 - k * x1);
-  const vf g2 = x2 * (ri + ri - x2 - k * y2) + y2 * (rj + rj - y2 - k * x2);
-  const vi first = g1 >= g2;
-  const vf gain = worth * vmax(g1, g2);
-  const vi better = gain > best.gain;
-  best.gain = vmax(best.gain, gain);
-  best.di = select(better, select(first, x1, x2), best.di);
-  best.dj = select(better, select(first, y1, y2), best.dj);
-  best.j = (j & better) | (best.j & ~better);
-}
-
-float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di,
-                   float* dj) {
-  int32_t candidates[kCandidates];
-  float k[kCandidates];
-  std::memcpy(candidates, partners.near, kNeighbours * sizeof(int32_t));
-  std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
-  // The rows moved last are still in the cache: read K_ji, not K_ij.
-  for (int c = 0; c < kRecent; ++c) {
-    candidates[kNeighbours + c] = partners.recent[c] == i ? partners.nobody : partners.recent[c];
-    k[kNeighbours + c] = partners.recent_rows[c][i];
-  }
-  const vf ri = splat(r[i]), li = splat(room_below(rooms[i])), ui = splat(room_above(rooms[i]));
-  BestSteps best;
-  for (int c = 0; c < kCandidates; c += W) {
-    const int32_t* at = candidates + c;
-    vi index;
-    std::memcpy(&index, at, sizeof index);
-    const vi word = gather(rooms, at);
-    offer(ri, li, ui, gather(r, at), below(word), above(word), load(k + c), index, load(kWorth.of + c), best);
-  }
-  // Gains are not negative: they order as integers.
-  const vi gains = (vi)best.gain;
-  const int lane = __builtin_ctz(bits_of(gains == splat(max_lane(gains))));
-  *j = best.j[lane];
-  *di = best.di[lane];
-  *dj = best.dj[lane];
-  return best.gain[lane];
-}
-
 void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
   for (int m = 0; m < count; m += 8) {
     const float* row[8];
@@ -368,6 +263,13 @@ void evaluate(Kernel kernel, float width, const float* points, int n_points, int
 
 #define LOCALSVM_STRING_(x) #x
 #define LOCALSVM_STRING(x) LOCALSVM_STRING_(x)
+
+// In steps_level.cpp.
+int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
+                        const Range* ranges, int n_ranges, int index_bits);
+double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
+           const Range* ranges, int n_ranges);
+float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di, float* dj);
 
 // In products_level.cpp.
 void add_down(const Block& block, const BlockVector* vectors, int count);

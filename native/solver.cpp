@@ -22,10 +22,11 @@ constexpr double kProgress = 0.999;       // a settlement that lowers the gap by
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
 constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
-constexpr double kTooLarge = 5e-3;        // error of r at which sums in float32 are given up
+constexpr double kTooLarge = 3;           // times the tolerance: error of r at which sums in float32 are given up
 }  // namespace
 
-BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight)
+BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight,
+                     double tolerance)
     : kernel_(kernel),
       problem_(problem),
       ops_(ops()),
@@ -33,6 +34,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       leaps_(kernel, loop_.nobody),
       left_out_(left_out),
       total_weight_(total_weight),
+      tolerance_(tolerance),
       unit_lo_(loop_.nobody),
       unit_hi_(loop_.nobody),
       base_r_(loop_.nobody),
@@ -206,11 +208,12 @@ void BoxSolver::settle() {
   else
     subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
   refresh();
+  is_settled_ = true;
 }
 
 // Coefficients so large that sums of eight products in float32 are visibly wrong: they are made from scratch, in double.
 bool BoxSolver::sums_are_too_large() const {
-  return 6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge;
+  return 6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge * tolerance_;
 }
 
 void BoxSolver::subtract_moved(double* sums, Range columns, SubtractRows subtract) {
@@ -253,6 +256,7 @@ float BoxSolver::stretch_at(int64_t steps, double tolerances) const {
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
+  is_settled_ = false;
   loop_.forget();
   loop_.stretch = 1;
   leaps_.begin(loop_);
@@ -303,9 +307,14 @@ Certificate BoxSolver::solve(const StopRule& stop) {
 void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.beta + kernel_.n, beta); }
 
 void BoxSolver::left_out_values(float* values) {
-  collect_moved(start_.data());
   const Range range = left_out_.padded();
-  subtract_moved(left_out_r_.data(), range, ops_.subtract_rows);
+  if (is_settled_) {  // the rows left out have been brought up to date with all others
+    std::copy(base_.data(), base_.data() + loop_.nobody, start_.data());
+    read_left_out();
+  } else {
+    collect_moved(start_.data());
+    subtract_moved(left_out_r_.data(), range, ops_.subtract_rows);
+  }
   for (int i = left_out_.begin; i < left_out_.end; ++i)
     *values++ = static_cast<float>(problem_.target[i] - left_out_r_[i - range.begin]);
 }

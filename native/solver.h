@@ -10,7 +10,8 @@
 // Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
 // the one that could move farthest; its partner is the best of its near neighbours and of the coordinates moved last:
 // ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  Steps between
-// inner points of the boxes are over-relaxed, as in SOR, until the gap is nearly small enough.
+// inner points of the boxes are over-relaxed, as in SOR, until the gap is nearly small enough, and what many of them have
+// moved is carried on (leap.h).
 //
 // Stops when the clipped duality gap in risk units,
 //   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
@@ -57,8 +58,9 @@ struct StopRule {
 
 class BoxSolver {
  public:
-  // `left_out` are the rows that do not take part (the validation fold; may be empty).
-  BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight);
+  // `left_out` are the rows that do not take part (the validation fold; may be empty).  Sums are as exact as certificates of
+  // gaps of `tolerance` need.
+  BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight, double tolerance);
 
   // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, e_j the end of
   // the unit box on the side of the target: at strong regularisation nearly every coefficient sits there.
@@ -116,10 +118,11 @@ class BoxSolver {
   StepLoop loop_;
   Leaps leaps_;
   const Range left_out_;
-  const double total_weight_;
+  const double total_weight_, tolerance_;
   double scale_ = 0, largest_unit_ = 0;
   bool exact_bounds_ = true;  // scale times unit is a float
   int64_t unsettled_steps_ = 0;
+  bool is_settled_ = false;  // no step was made since base_r was brought up to date
 
   Aligned<float> unit_lo_, unit_hi_;  // the box at scale 1; empty for rows left out
   Aligned<double> base_r_, base_;

@@ -143,7 +143,8 @@ def test_a_higher_level_has_no_lower_constant(kind, y, low, high):
 
 
 @every_regression_loss
-@given(y=targets, f=st.floats(-5, 5), tau=levels, factor=st.sampled_from([0.25, 2.0, 10.0]))
+# Powers of 2: a difference of nearly equal numbers is the same after they are multiplied.
+@given(y=targets, f=st.floats(-5, 5), tau=levels, factor=st.sampled_from([0.25, 2.0, 16.0]))
 @settings(deadline=None)
 def test_a_loss_grows_with_the_unit_of_the_targets_to_its_degree(kind, y, f, tau, factor):
     loss = regression_loss(kind, tau)

@@ -1,6 +1,7 @@
 """The box-constrained solver: certificates, laws, and folds."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ from problems import (
     every_width,
     function_distance,
     hinge,
+    pinball,
     solve,
 )
 
@@ -115,6 +117,26 @@ def test_certificates_are_true_down_to_the_smallest_lam_of_any_grid(name, width)
     path = solve(problem, width, np.geomspace(1e-3, 1e-5, 5) / len(problem.target))
     for q in np.flatnonzero(path.status == CONVERGED):
         assert path.true_gap(q) <= TRUE * TOLERANCE
+
+
+def noise(n):
+    """Samples whose labels say nothing about them: nearly all coefficients move, again and again."""
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(n, 5)).astype(np.float32), np.where(rng.random(n) < 0.5, -1.0, 1.0)
+
+
+@pytest.mark.parametrize("make", [hinge, partial(pinball, tau=0.3)], ids=["hinge", "pinball"])
+@pytest.mark.parametrize("lam", [1e-3, 1e-4])
+def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_leaps(make, lam):
+    n = 400
+    problem = replace(make(*noise(n)), clip=NO_CLIP)
+    path = solve(problem, 4.0, [lam / n], tolerance=1e-4)
+    assert path.status == CONVERGED
+    assert path.steps[0] > n / 2 + 10 * 128  # a leap every 128 steps, after the first n/2
+    assert path.true_gap(0) <= TRUE * 1e-4
+    (exact,) = path.exact
+    assert (path.beta[0] >= exact.lo * (1 + BOUND_ROUNDING)).all()
+    assert (path.beta[0] <= exact.hi * (1 + BOUND_ROUNDING)).all()
 
 
 @pytest.mark.parametrize(

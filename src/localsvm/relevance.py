@@ -22,6 +22,7 @@ from localsvm.cell import CancelToken
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.folds import fold_order
 from localsvm.cell.grid import Grid
+from localsvm.cell.path import Cancelled
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
@@ -240,6 +241,8 @@ class _Pilot:
 
     def _judge_cell(self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int) -> _JudgedCell:
         """Return the losses of rows left out, and the mean squared slopes summed over the targets."""
+        if self.token.cancelled:  # a thousand cells may wait for a thread
+            raise Cancelled
         # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]
         rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)

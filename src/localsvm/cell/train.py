@@ -19,7 +19,7 @@ from localsvm.cell.combine import Term, combine, fold_shares, kernel_sums, terms
 from localsvm.cell.constant import constant_cell
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
-from localsvm.cell.path import SKIPPED, NativeCell, PathPlan, PathSolver, WidthPaths
+from localsvm.cell.path import SKIPPED, Cancelled, NativeCell, PathPlan, PathSolver, WidthPaths
 from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
@@ -67,6 +67,8 @@ def train_cell(
     TrainedCell
         The combined (or retrained) functions and the record of their selection.
     """
+    if token is not None and token.cancelled:
+        raise Cancelled
     if len(task.rows.y) == 0:
         return constant_cell(task, settings)
     reduction = settings.reduction

@@ -12,18 +12,31 @@ ChordSums chord_sums(const float* beta, const float* r, const float* point, cons
 double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
              Range range);
 
+namespace {
+constexpr int kFloats = 512;  // entries that are summed in float, before sums go on in double
+inline int end_of(int block, Range range) { return block + kFloats < range.end ? block + kFloats : range.end; }
+}  // namespace
+
 PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range) {
-  vd dKd = {}, dKp = {}, pKp = {}, dr = {}, pr = {};
-  for (int i = range.begin; i < range.end; i += W) {
-    const vf ri = load(r + i), d = load(beta + i) - load(at.from_beta + i), g = ri - load(at.from_r + i);
-    const vf p = load(at.p + i), q = load(at.q + i);
-    dKd -= widen(d * g);
-    dKp -= widen(d * q);
-    pKp -= widen(p * q);
-    dr += widen(d * ri);
-    pr += widen(p * ri);
+  PlaneSums sums{};
+  for (int block = range.begin; block < range.end; block += kFloats) {
+    vf dKd = {}, dKp = {}, pKp = {}, dr = {}, pr = {};
+    for (int i = block; i < end_of(block, range); i += W) {
+      const vf ri = load(r + i), d = load(beta + i) - load(at.from_beta + i), g = ri - load(at.from_r + i);
+      const vf p = load(at.p + i), q = load(at.q + i);
+      dKd -= d * g;
+      dKp -= d * q;
+      pKp -= p * q;
+      dr += d * ri;
+      pr += p * ri;
+    }
+    sums.dKd += sum(dKd);
+    sums.dKp += sum(dKp);
+    sums.pKp += sum(pKp);
+    sums.dr += sum(dr);
+    sums.pr += sum(pr);
   }
-  return {sum(dKd), sum(dKp), sum(pKp), sum(dr), sum(pr)};
+  return sums;
 }
 
 int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
@@ -42,29 +55,34 @@ int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float 
 }
 
 ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range) {
-  vd slope = {}, curvature = {};
-  for (int i = range.begin; i < range.end; i += W) {
-    const vf chord = load(point + i) - load(beta + i);
-    slope += widen(chord * load(r + i));
-    curvature -= widen(chord) * load(change + i);
+  ChordSums sums{};
+  for (int block = range.begin; block < range.end; block += kFloats) {
+    vf slope = {}, curvature = {};
+    for (int i = block; i < end_of(block, range); i += W) {
+      const vf chord = load(point + i) - load(beta + i);
+      slope += chord * load(r + i);
+      curvature -= chord * narrow(change + i);
+    }
+    sums.slope += sum(slope);
+    sums.curvature += sum(curvature);
   }
-  return {sum(slope), sum(curvature)};
+  return sums;
 }
 
 double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
              Range range) {
-  vd squares = {};
+  vf squares = {};
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i), r = load(loop.r + i);
     vf next = beta, next_r = r;
     if (share > 0) {
       // All the way it is the point itself, so that who is at a bound is there exactly.
       next = share < 1 ? beta + share * (load(point + i) - beta) : load(point + i);
-      next_r = r + share * __builtin_convertvector(load(change + i), vf);
+      next_r = r + share * narrow(change + i);
       store(loop.beta + i, next);
       store(loop.r + i, next_r);
       store(loop.rooms + i, pack(load(loop.lo + i) - next, load(loop.hi + i) - next));
-      squares += widen((next - beta) * (next - beta));
+      squares += (next - beta) * (next - beta);
     }
     store(at.p + i, next - load(at.from_beta + i));
     store(at.q + i, next_r - load(at.from_r + i));

@@ -58,6 +58,18 @@ static inline half_vd widen_half(const float* p) {
 #endif
 }
 
+// W doubles as floats.
+static inline vf narrow(const double* p) {
+#if defined(__AVX512F__)
+  const __m512 low = _mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_loadu_pd(p)));
+  return (vf)_mm512_insertf32x8(low, _mm512_cvtpd_ps(_mm512_loadu_pd(p + 8)), 1);
+#elif defined(__AVX2__)
+  return (vf)_mm256_set_m128(_mm256_cvtpd_ps(_mm256_loadu_pd(p + 4)), _mm256_cvtpd_ps(_mm256_loadu_pd(p)));
+#else
+  return __builtin_convertvector(load(p), vf);
+#endif
+}
+
 static inline vi lanes() {
   vi v;
   for (int i = 0; i < W; ++i) v[i] = i;
@@ -179,12 +191,6 @@ static inline void add_sums(const float* vectors, float* sums) {
 }
 
 static inline double sum(vf v) {
-  double s = 0;
-  for (int i = 0; i < W; ++i) s += v[i];
-  return s;
-}
-
-static inline double sum(vd v) {
   double s = 0;
   for (int i = 0; i < W; ++i) s += v[i];
   return s;

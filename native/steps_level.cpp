@@ -44,14 +44,19 @@ int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, con
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges) {
   const vf high = splat(bound), low = splat(-bound);
-  vd total = {};
+  double total = 0;
   for (const Range* range = ranges; range < ranges + n_ranges; ++range)
-    for (int i = range->begin; i < range->end; i += W) {
-      const vf ri = load(r + i), ti = load(t + i);
-      const vf rc = ti - clamp(ti - ri, low, high);
-      total += widen(vmax(load(lo + i) * rc, load(hi + i) * rc) - load(beta + i) * ri);
+    for (int block = range->begin; block < range->end; block += 128) {
+      const int stop = block + 128 < range->end ? block + 128 : range->end;
+      vf sums = {};
+      for (int i = block; i < stop; i += W) {
+        const vf ri = load(r + i), ti = load(t + i);
+        const vf rc = ti - clamp(ti - ri, low, high);
+        sums += vmax(load(lo + i) * rc, load(hi + i) * rc) - load(beta + i) * ri;
+      }
+      total += sum(sums);
     }
-  return sum(total);
+  return total;
 }
 
 namespace {

@@ -36,9 +36,7 @@ void Leaps::begin(const StepLoop& loop) {
 
 bool Leaps::leap(StepLoop& loop) {
   const double share = choose_point(loop) ? share_of_way(loop) : 0.0;
-  const LeapArrays arrays{from_beta_.data(), from_r_.data(), p_.data(), q_.data()};
-  const double moved = ops_.go_on({loop.beta, loop.r, loop.lo, loop.hi, loop.rooms}, point_.data(), change_.data(),
-                                  static_cast<float>(share), arrays, all_);
+  const double moved = ops_.go_on(loop.arrays(), point_.data(), change_.data(), static_cast<float>(share), arrays(), all_);
   const double squares_of_d = loop.squared_steps - squares_before_;
   loop.squared_steps += moved + share * share * (x_ * x_ * squares_of_d + y_ * y_ * squares_of_p_);
   squares_of_p_ = loop.squared_steps - squares_before_;
@@ -48,8 +46,7 @@ bool Leaps::leap(StepLoop& loop) {
 
 // The best point maximises x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if there is none worth going to.
 bool Leaps::choose_point(const StepLoop& loop) {
-  const LeapArrays arrays{from_beta_.data(), from_r_.data(), p_.data(), q_.data()};
-  const PlaneSums sums = ops_.plane_sums(loop.beta, loop.r, arrays, all_);
+  const PlaneSums sums = ops_.plane_sums(loop.beta, loop.r, arrays(), all_);
   const double determinant = sums.dKd * sums.pKp - sums.dKp * sums.dKp;
   const bool is_plane = determinant > kSingular * sums.dKd * sums.pKp;
   x_ = static_cast<float>(is_plane ? (sums.dr * sums.pKp - sums.pr * sums.dKp) / determinant : sums.dr / sums.dKd);
@@ -69,9 +66,7 @@ bool Leaps::choose_point(const StepLoop& loop) {
 }
 
 int Leaps::clip(const StepLoop& loop) {
-  const LeapArrays arrays{from_beta_.data(), from_r_.data(), p_.data(), q_.data()};
-  return ops_.point_of_plane({loop.beta, loop.r, loop.lo, loop.hi, loop.rooms}, arrays, x_, y_, all_, point_.data(),
-                             change_.data(), clipped_.data());
+  return ops_.point_of_plane(loop.arrays(), arrays(), x_, y_, all_, point_.data(), change_.data(), clipped_.data());
 }
 
 // So that about kMostClipped coordinates leave their box, not more.

@@ -29,6 +29,7 @@ class Leaps {
   bool leap(StepLoop& loop);
 
  private:
+  LeapArrays arrays() { return {from_beta_.data(), from_r_.data(), p_.data(), q_.data()}; }
   bool choose_point(const StepLoop& loop);
   int clip(const StepLoop& loop);
   void shorten(const StepLoop& loop, int n_clipped);

@@ -1,16 +1,9 @@
 // The loops of leaps (leap.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+#include "level.h"
 #include "ops.h"
 #include "simd.h"
 
 namespace localsvm::LOCALSVM_LEVEL {
-
-// Declared in ops_level.cpp, whose table they are part of.
-PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range);
-int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
-                   double* change, int32_t* clipped);
-ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range);
-double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
-             Range range);
 
 namespace {
 constexpr int kFloats = 512;  // entries that are summed in float, before sums go on in double

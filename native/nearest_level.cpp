@@ -1,13 +1,10 @@
 // Nearest centres, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add: then
 // every level rounds alike, and a partition is the same on every machine.
+#include "level.h"
 #include "ops.h"
 #include "simd.h"
 
 namespace localsvm::LOCALSVM_LEVEL {
-
-// Declared in ops_level.cpp, whose table it is part of.
-void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
-            int32_t* labels);
 
 void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
             int32_t* labels) {

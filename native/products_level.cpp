@@ -1,4 +1,5 @@
 // Products of blocks of a matrix with a few vectors, for one SIMD level; see ops.h, and simd.h for the rules.
+#include "level.h"
 #include "ops.h"
 #include "simd.h"
 

@@ -101,6 +101,8 @@ class StepLoop {
     return ops_.gap(r, beta, lo, hi, target, clip, sweeps_.data(), static_cast<int>(sweeps_.size()));
   }
 
+  LoopArrays arrays() const { return {beta, r, lo, hi, rooms}; }
+
   const int nobody;
   float *r, *beta, *lo, *hi;
   uint32_t* rooms;           // how far beta is from lo and hi

@@ -1,16 +1,10 @@
 // The loops of the solver's steps (steps.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+#include "level.h"
 #include "ops.h"
 #include "rooms.h"
 #include "simd.h"
 
 namespace localsvm::LOCALSVM_LEVEL {
-
-// Declared in ops_level.cpp, whose table they are part of.
-int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                        const Range* ranges, int n_ranges, int index_bits);
-double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
-           const Range* ranges, int n_ranges);
-float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di, float* dj);
 
 int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di_, float dj_,
                         const Range* ranges, int n_ranges, int index_bits) {

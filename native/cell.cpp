@@ -149,12 +149,12 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
       float* held = cache_->row_to_fill(rows.begin + r);
       return held ? held : scratch.row(thread, r);
     });
-    if (!full) make_kernel_rows(rows, out);
-    for (int r = 0; r < rows.size(); ++r) {
-      const int i = rows.begin + r;
-      if (full) ops().kernel_values(kernel_, width_, distances_.data() + ld_ * i, out[r], ld_);
-      sum_bounds(i, out[r]);  // while the row is in the cache
-    }
+    if (full)
+      for (int r = 0; r < rows.size(); ++r)
+        ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
+    else
+      make_kernel_rows(rows, out);
+    for (int r = 0; r < rows.size(); ++r) sum_bounds(rows.begin + r, out[r]);  // while the rows are in the cache
   });
 }
 

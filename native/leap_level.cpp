@@ -40,7 +40,9 @@ int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float 
     const vf way = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + way;
     const vf inside = clamp(end, load(loop.lo + i), load(loop.hi + i));
     store(point + i, inside);
-    store(change + i, widen(x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i)));
+    const vf change_of_r = x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i);
+    store_half(change + i, widen_first(change_of_r));
+    store_half(change + i + W / 2, widen_second(change_of_r));
     for (uint32_t outside = bits_of(inside != end); outside != 0; outside &= outside - 1)
       clipped[n_clipped++] = i + __builtin_ctz(outside);
   }

@@ -13,6 +13,12 @@ double gap(const float* r, const float* beta, const float* lo, const float* hi, 
            const Range* ranges, int n_ranges);
 float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di, float* dj);
 
+// In bounds_level.cpp.
+void set_rooms(const LoopArrays& loop, Range range);
+int find_bound_changes(const LoopArrays& loop, const BoundArrays& at, Range range, int32_t* changed, float* units);
+void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, double growth, Range range);
+int find_moved(const float* beta, const double* accounted, Range range, int32_t* moved);
+
 // In products_level.cpp.
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);

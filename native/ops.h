@@ -78,6 +78,14 @@ struct LoopArrays {
   uint32_t* rooms;
 };
 
+// What a path (solver.h) knows of the coefficients at a bound, and what moves along with them.
+struct BoundArrays {
+  const float *unit_lo, *unit_hi;  // the box at scale 1
+  const float* unit;               // of the bound that a coefficient is at; 0: inside, or at a bound of zero
+  const double* f;                 // sum_i K_i unit_i
+  double *base, *start, *base_r;
+};
+
 // Of a leap: where the last one ended, and the direction p with what r changes by along it.
 struct LeapArrays {
   float *from_beta, *from_r;
@@ -146,6 +154,15 @@ struct Ops {
   // Goes a share of that way, which becomes part of p, and begins a new d.  Returns the sum of squares of what it moved.
   double (*go_on)(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
                   Range range);
+
+  // How far beta is from lo and hi.
+  void (*set_rooms)(const LoopArrays& loop, Range range);
+  // Where a coefficient has come to a bound or left it: returns how many have, which, and their new `unit`.
+  int (*find_bound_changes)(const LoopArrays& loop, const BoundArrays& at, Range range, int32_t* changed, float* units);
+  // Coefficients at a bound follow it to a new scale, `growth` larger, and so does all that depends on them.
+  void (*shift_bounds)(const LoopArrays& loop, const BoundArrays& at, float scale, double growth, Range range);
+  // Where beta is not what is accounted for: returns how many are, and which.
+  int (*find_moved)(const float* beta, const double* accounted, Range range, int32_t* moved);
 
   // r -= sum_m c[m] rows[m] on the range, r in double: sums of 8 products in float, the rest in double.
   void (*subtract_rows)(double* r, const float* const* rows, const float* c, int count, Range range);

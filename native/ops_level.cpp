@@ -134,9 +134,7 @@ double dot(const float* a, const float* b, Range range) {
   for (; i + 4 * H <= range.end; i += 4 * H)
     for (int s = 0; s < 4; ++s) sums[s] += widen_half(a + i + s * H) * widen_half(b + i + s * H);
   for (; i + H <= range.end; i += H) sums[0] += widen_half(a + i) * widen_half(b + i);
-  const half_vd sum = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-  double total = 0;
-  for (int lane = 0; lane < H; ++lane) total += sum[lane];
+  double total = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
   for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
   return total;
 }
@@ -173,7 +171,9 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
       odd += coef[5] * load(row[5] + i);
       even += coef[6] * load(row[6] + i);
       odd += coef[7] * load(row[7] + i);
-      store(r + i, load(r + i) - widen(even + odd));
+      const vf sum = even + odd;
+      store_half(r + i, load_half(r + i) - widen_first(sum));
+      store_half(r + i + W / 2, load_half(r + i + W / 2) - widen_second(sum));
     }
   }
 }
@@ -283,6 +283,10 @@ const Ops kOps = {
     point_of_plane,
     chord_sums,
     go_on,
+    set_rooms,
+    find_bound_changes,
+    shift_bounds,
+    find_moved,
     subtract_rows,
     subtract_rows_exactly,
     add_down,

@@ -35,11 +35,9 @@ static inline void store(float* p, vf v) { *reinterpret_cast<vf_unaligned*>(p) =
 static inline void store(uint32_t* p, vi v) { *reinterpret_cast<vi_unaligned*>(p) = v; }
 static inline void store(int32_t* p, vi v) { *reinterpret_cast<vi_unaligned*>(p) = v; }
 static inline vd load(const double* p) { return *reinterpret_cast<const vd_unaligned*>(p); }
-static inline void store(double* p, vd v) { *reinterpret_cast<vd_unaligned*>(p) = v; }
 static inline vi load(const uint32_t* p) { return *reinterpret_cast<const vi_unaligned*>(p); }
 static inline vf splat(float x) { return x - vf{}; }
 static inline vi splat(int32_t x) { return x - vi{}; }
-static inline vd widen(vf v) { return __builtin_convertvector(v, vd); }
 
 // Doubles that fill one register.
 typedef double half_vd __attribute__((vector_size(4 * W), may_alias));
@@ -55,6 +53,26 @@ static inline half_vd widen_half(const float* p) {
   return (half_vd)_mm256_cvtps_pd(_mm_loadu_ps(p));
 #else
   return __builtin_convertvector(*reinterpret_cast<const half_vf_unaligned*>(p), half_vd);
+#endif
+}
+
+// The lanes of the first half and of the second, as doubles.
+static inline half_vd widen_first(vf v) {
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
+#elif defined(__AVX2__)
+  return (half_vd)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)v));
+#else
+  return half_vd{v[0], v[1]};
+#endif
+}
+static inline half_vd widen_second(vf v) {
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
+#elif defined(__AVX2__)
+  return (half_vd)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)v, 1));
+#else
+  return half_vd{v[2], v[3]};
 #endif
 }
 
@@ -136,6 +154,19 @@ static inline uint32_t bits_of(vi comparison) {
 #endif
 }
 
+// Bit l is set where lanes l are not equal.
+static inline uint32_t where_different(half_vd a, half_vd b) {
+#if defined(__AVX512F__)
+  return _mm512_cmp_pd_mask((__m512d)a, (__m512d)b, _CMP_NEQ_UQ);
+#elif defined(__AVX2__)
+  return _mm256_movemask_pd(_mm256_cmp_pd((__m256d)a, (__m256d)b, _CMP_NEQ_UQ));
+#else
+  uint32_t bits = 0;
+  for (int i = 0; i < W / 2; ++i) bits |= a[i] != b[i] ? 1u << i : 0u;
+  return bits;
+#endif
+}
+
 // p[index[lane]] in every lane.  Processors with AVX2 alone gather slower than they load.
 static inline vf gather(const float* p, const int32_t* index) {
 #if defined(__AVX512F__)
@@ -155,6 +186,13 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
 static inline vi pack(vf l, vf u) {
   typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
   return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | (((vu)l + 0xffffu) >> 16));
+}
+// What GCC would otherwise read from memory again for each of its uses.
+static inline vi loaded_once(vi v) {
+#if defined(__SSE2__)
+  asm("" : "+v"(v));
+#endif
+  return v;
 }
 static inline vf below(vi word) { return (vf)(word << 16); }
 static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
@@ -190,11 +228,16 @@ static inline void add_sums(const float* vectors, float* sums) {
 #endif
 }
 
-static inline double sum(vf v) {
+static inline double sum(half_vd v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_pd((__m512d)v);
+#else
   double s = 0;
-  for (int i = 0; i < W; ++i) s += v[i];
+  for (int i = 0; i < W / 2; ++i) s += v[i];
   return s;
+#endif
 }
+static inline double sum(vf v) { return sum(widen_first(v) + widen_second(v)); }
 
 // 2^x for x <= 0, relative error below 2e-7; zero below -125.5, so that no value is subnormal, and 2^0 = 1.
 // 2^x = 2^(n-1) * 2 * 2^r, n = round(x), |r| <= 1/2, 2 * 2^r by a polynomial of degree 5.  Adding `magic` rounds x to a whole

@@ -32,6 +32,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       ops_(ops()),
       loop_(kernel, left_out),
       leaps_(kernel, loop_.nobody),
+      all_{0, loop_.nobody},
       left_out_(left_out),
       total_weight_(total_weight),
       tolerance_(tolerance),
@@ -42,7 +43,9 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       bound_unit_(loop_.nobody),
       bound_f_(loop_.nobody),
       left_out_r_(left_out.padded().size()),
-      start_(loop_.nobody) {
+      start_(loop_.nobody),
+      found_(loop_.nobody),
+      found_units_(loop_.nobody) {
   for (int i = 0; i < kernel.n; ++i)
     if (i < left_out.begin || i >= left_out.end) {
       unit_lo_[i] = problem.lo_unit[i];
@@ -71,12 +74,14 @@ void BoxSolver::start(double scale, const double* bound_sums) {
 
 // Everything at s times its bound.
 void BoxSolver::put_at_bounds(double s, const double* bound_sums) {
+  n_at_bound_ = 0;
   for (int i = 0; i < kernel_.n; ++i) {
     base_r_[i] = problem_.target[i] - s * scale_ * bound_sums[i];
     loop_.beta[i] = static_cast<float>(s * (problem_.target[i] > 0 ? loop_.hi[i] : loop_.lo[i]));
     base_[i] = start_[i] = loop_.beta[i];
     bound_unit_[i] = s == 1 ? at_target(i) : 0;
     bound_f_[i] = s == 1 ? bound_sums[i] : 0;
+    n_at_bound_ += bound_unit_[i] != 0;
   }
 }
 
@@ -89,7 +94,7 @@ void BoxSolver::begin_at(const float* beta, const double* bound_sums) {
     if (loop_.beta[i] != bound) moved_.add(i, loop_.beta[i] - scale_ * at_target(i));
     base_[i] = start_[i] = loop_.beta[i];
   }
-  subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
+  subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
   refresh();
   read_left_out();
 }
@@ -123,79 +128,59 @@ void BoxSolver::read_left_out() {
 
 void BoxSolver::follow_bounds() {
   moved_.clear();
-  const float *beta = loop_.beta, *lo = loop_.lo, *hi = loop_.hi, *unit_lo = unit_lo_.data(), *unit_hi = unit_hi_.data();
-  float* bound_unit = bound_unit_.data();
-  for (int begin = 0; begin < loop_.nobody; begin += kPad) {
-    uint32_t units[kPad], changed = 0;
-    for (int c = 0; c < kPad; ++c) {
-      const int i = begin + c;
-      // A bound of zero counts as inside: it does not move with the scale.  Bits and no branches: compilers make
-      // vectors of it.
-      const uint32_t at_hi = beta[i] == hi[i] ? ~0u : 0u, at_lo = beta[i] == lo[i] ? ~0u : 0u;
-      const uint32_t nonzero = beta[i] == 0 ? 0u : ~0u;
-      units[c] = ((at_hi & std::bit_cast<uint32_t>(unit_hi[i])) | (at_lo & std::bit_cast<uint32_t>(unit_lo[i]))) & nonzero;
-      changed |= units[c] ^ std::bit_cast<uint32_t>(bound_unit[i]);
-    }
-    if (changed == 0) continue;
-    for (int c = 0; c < kPad; ++c) {
-      const float unit = std::bit_cast<float>(units[c]), before = std::exchange(bound_unit[begin + c], unit);
-      if (unit != before) moved_.add(begin + c, before - unit);
-    }
+  const int changed = ops_.find_bound_changes(loop_.arrays(), bounds(), all_, found_.data(), found_units_.data());
+  for (int c = 0; c < changed; ++c) {
+    const float unit = found_units_[c], before = std::exchange(bound_unit_[found_[c]], unit);
+    n_at_bound_ += (unit != 0) - (before != 0);
+    moved_.add(found_[c], before - unit);
   }
   begin_again_if_shorter();
-  subtract_moved(bound_f_.data(), {0, loop_.nobody}, ops_.subtract_rows_exactly);
+  subtract_moved(bound_f_.data(), all_, ops_.subtract_rows_exactly);
 }
 
 // Where fewer coefficients are at a bound than have come or gone, their sum is made from scratch.
 void BoxSolver::begin_again_if_shorter() {
-  const float* unit = bound_unit_.data();
-  const auto at_bound = std::count_if(unit, unit + kernel_.n, [](float u) { return u != 0; });
-  if (at_bound >= static_cast<std::ptrdiff_t>(moved_.rows.size())) return;
+  if (n_at_bound_ >= static_cast<int>(moved_.rows.size())) return;
   std::fill(bound_f_.data(), bound_f_.data() + loop_.nobody, 0.0);
   moved_.clear();
   for (int i = 0; i < kernel_.n; ++i)
-    if (unit[i] != 0) moved_.add(i, -unit[i]);
+    if (bound_unit_[i] != 0) moved_.add(i, -bound_unit_[i]);
 }
 
 void BoxSolver::shift_bounds(double scale) {
   const double growth = scale - scale_;
   scale_ = scale;
   set_boxes();
-  const float *unit = bound_unit_.data(), new_scale = static_cast<float>(scale);
-  const double* bound_f = bound_f_.data();
-  float *beta = loop_.beta, *r = loop_.r;
-  double *base = base_.data(), *start = start_.data(), *base_r = base_r_.data();
-  double rounding = 0;  // of bounds to float32
-  for (int i = 0; i < (exact_bounds_ ? 0 : kernel_.n); ++i) {
-    const double off = (unit[i] == 0 ? 0.0 : static_cast<double>(new_scale * unit[i]) - beta[i]) - growth * unit[i];
+  if (!exact_bounds_) account_for_rounding(growth);
+  ops_.shift_bounds(loop_.arrays(), bounds(), static_cast<float>(scale), growth, all_);
+  const Range range = left_out_.padded();
+  for (int i = range.begin; i < range.end; ++i) left_out_r_[i - range.begin] -= growth * bound_f_[i];
+}
+
+// Bounds, rounded to float32, do not grow exactly by `growth`.
+void BoxSolver::account_for_rounding(double growth) {
+  const float scale = static_cast<float>(scale_);
+  double rounding = 0;
+  for (int i = 0; i < kernel_.n; ++i) {
+    const float unit = bound_unit_[i];
+    const double off = (unit == 0 ? 0.0 : static_cast<double>(scale * unit) - loop_.beta[i]) - growth * unit;
     rounding += off * off;
   }
   loop_.squared_steps += 0x1p48 * rounding;
-  for (int i = 0; i < loop_.nobody; ++i) {
-    beta[i] = unit[i] == 0 ? beta[i] : new_scale * unit[i];
-    base[i] += growth * unit[i];
-    start[i] += growth * unit[i];
-  }
-  for (int i = 0; i < loop_.nobody; ++i) {
-    const double shift = growth * bound_f[i];
-    base_r[i] -= shift;
-    r[i] = static_cast<float>(r[i] - shift);
-  }
-  const Range range = left_out_.padded();
-  for (int i = range.begin; i < range.end; ++i) left_out_r_[i - range.begin] -= growth * bound_f[i];
 }
 
 void BoxSolver::collect_moved(double* accounted) {
   const float* beta = loop_.beta;
+  const int count = ops_.find_moved(beta, accounted, all_, found_.data());
   // What is off by the rounding of bounds alone counts only if there is enough of it.
   const auto is_rounding = [&](int i) { return std::abs(beta[i] - accounted[i]) <= 0x1p-22 * std::abs(accounted[i]); };
   double rounding = 0;
-  for (int i = 0; i < (exact_bounds_ ? 0 : kernel_.n); ++i)
-    if (is_rounding(i)) rounding += (beta[i] - accounted[i]) * (beta[i] - accounted[i]);
+  for (int c = 0; c < (exact_bounds_ ? 0 : count); ++c)
+    if (const int i = found_[c]; is_rounding(i)) rounding += (beta[i] - accounted[i]) * (beta[i] - accounted[i]);
   const bool all = std::sqrt(rounding) > kVisibleError;
   moved_.clear();
-  for (int i = 0; i < kernel_.n; ++i)
-    if (beta[i] != accounted[i] && (all || !is_rounding(i))) {
+  for (int c = 0; c < count; ++c)
+    if (const int i = found_[c]; all || !is_rounding(i)) {
       moved_.add(i, beta[i] - accounted[i]);
       accounted[i] = beta[i];
     }
@@ -206,7 +191,7 @@ void BoxSolver::settle() {
   if (sums_are_too_large())
     recompute();
   else
-    subtract_moved(base_r_.data(), {0, loop_.nobody}, ops_.subtract_rows);
+    subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
   refresh();
   is_settled_ = true;
 }
@@ -227,7 +212,7 @@ void BoxSolver::recompute() {
   std::vector<int> nonzero;
   for (int i = 0; i < kernel_.n; ++i)
     if (base_[i] != 0) nonzero.push_back(i);
-  visit_rows(kernel_, nonzero, {0, loop_.nobody}, [&](size_t m, int count, const float* const* rows, Range part) {
+  visit_rows(kernel_, nonzero, all_, [&](size_t m, int count, const float* const* rows, Range part) {
     for (int c = 0; c < count; ++c) {
       const double beta = base_[nonzero[m + c]];
       for (int j = part.begin; j < part.end; ++j) base_r_[j] -= beta * rows[c][j - part.begin];

@@ -95,6 +95,9 @@ class BoxSolver {
     }
   };
 
+  BoundArrays bounds() {
+    return {unit_lo_.data(), unit_hi_.data(), bound_unit_.data(), bound_f_.data(), base_.data(), start_.data(), base_r_.data()};
+  }
   float at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
   void put_at_bounds(double s, const double* bound_sums);
@@ -102,6 +105,7 @@ class BoxSolver {
   void follow_bounds();             // brings bound_unit_ and bound_f_ up to date
   void begin_again_if_shorter();
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
+  void account_for_rounding(double growth);
   bool sums_are_too_large() const;
   float stretch_at(int64_t steps, double tolerances) const;
   int64_t walk(const StopRule& stop, int64_t max_steps);
@@ -117,7 +121,7 @@ class BoxSolver {
   const Ops& ops_;
   StepLoop loop_;
   Leaps leaps_;
-  const Range left_out_;
+  const Range all_, left_out_;
   const double total_weight_, tolerance_;
   double scale_ = 0, largest_unit_ = 0;
   bool exact_bounds_ = true;  // scale times unit is a float
@@ -129,10 +133,13 @@ class BoxSolver {
   // Of the coefficients at a bound: bound_f = sum_i K_i bound_unit_i.  When the scale grows, r moves by a multiple of it.
   Aligned<float> bound_unit_;  // 0: inside
   Aligned<double> bound_f_;
+  int n_at_bound_ = 0;
   // Rows left out: r in double for the coefficients `start`, those with which the solve began.
   std::vector<double> left_out_r_;
   Aligned<double> start_;
   Moved moved_;
+  Aligned<int32_t> found_;  // by a search
+  Aligned<float> found_units_;
 };
 
 }  // namespace localsvm

@@ -72,9 +72,7 @@ class StepLoop {
     still();
   }
 
-  void set_rooms() {
-    for (int i = 0; i < nobody; ++i) rooms[i] = pack_rooms(lo[i] - beta[i], hi[i] - beta[i]);
-  }
+  void set_rooms() { ops_.set_rooms(arrays(), {0, nobody}); }
 
   // Applies the last step to r; returns the key of the coordinate that could move farthest then.
   int32_t apply() {

@@ -6,33 +6,50 @@
 
 namespace localsvm::LOCALSVM_LEVEL {
 
-int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di_, float dj_,
-                        const Range* ranges, int n_ranges, int index_bits) {
-  const vf di = splat(di_), dj = splat(dj_);
-  const vi keep = splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu));
-  vi best0 = splat(0), best1 = splat(0);
-  for (const Range* range = ranges; range < ranges + n_ranges; ++range) {
-    vi id0 = lanes() + range->begin, id1 = id0 + W;
-    for (int i = range->begin; i < range->end; i += 2 * W) {
-      __builtin_prefetch(row_i + i + kAhead);
-      __builtin_prefetch(row_j + i + kAhead);
-      // The last vector of a range may stand alone when a vector is kPad wide.
-      const bool second = W < kPad || i + W < range->end;
-      const vf r0 = load(r + i) - di * load(row_i + i) - dj * load(row_j + i);
-      store(r + i, r0);
-      const vi w0 = load(rooms + i);
-      best0 = vmax(best0, ((vi)clamp(r0, below(w0), above(w0)) & keep) | id0);
-      if (second) {
-        const vf r1 = load(r + i + W) - di * load(row_i + i + W) - dj * load(row_j + i + W);
-        store(r + i + W, r1);
-        const vi w1 = load(rooms + i + W);
-        best1 = vmax(best1, ((vi)clamp(r1, below(w1), above(w1)) & keep) | id1);
-      }
-      id0 += 2 * W;
-      id1 += 2 * W;
-    }
+namespace {
+
+// A sweep over r: the last step, and the keys of coordinates that could move farthest.
+struct Sweep {
+  float* r;
+  const uint32_t* rooms;
+  const float *row_i, *row_j;
+  vf di, dj;
+  vi keep;
+};
+
+// V vectors from i on; each has its own best keys, all with the indices of the first.
+template <int V>
+inline void sweep_vectors(const Sweep& sweep, int i, vi id, vi* best) {
+  for (int v = 0; v < V; ++v, i += W) {
+    const vf r = load(sweep.r + i) - sweep.di * load(sweep.row_i + i) - sweep.dj * load(sweep.row_j + i);
+    store(sweep.r + i, r);
+    const vi word = loaded_once(load(sweep.rooms + i));
+    best[v] = vmax(best[v], ((vi)clamp(r, below(word), above(word)) & sweep.keep) | id);
   }
-  return max_lane(vmax(best0, best1));
+}
+
+}  // namespace
+
+int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
+                        const Range* ranges, int n_ranges, int index_bits) {
+  constexpr int kAtOnce = 4, kLast = kPad / W;
+  const Sweep sweep{r, rooms, row_i, row_j, splat(di), splat(dj),
+                    splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu))};
+  vi best[kAtOnce] = {};
+  for (const Range* range = ranges; range < ranges + n_ranges; ++range) {
+    int i = range->begin;
+    vi id = lanes() + i;
+    for (const int end = range->end; i + kAtOnce * W <= end; i += kAtOnce * W, id += kAtOnce * W) {
+      for (int c = 0; c < kAtOnce * W; c += 2 * kPad) {
+        __builtin_prefetch(row_i + i + c + kAhead);
+        __builtin_prefetch(row_j + i + c + kAhead);
+      }
+      sweep_vectors<kAtOnce>(sweep, i, id, best);
+    }
+    for (; i < range->end; i += kPad, id += kPad) sweep_vectors<kLast>(sweep, i, id, best);
+  }
+  for (int v = 1; v < kAtOnce; ++v) best[0] = vmax(best[0], best[v] + v * W);
+  return max_lane(best[0]);
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,

@@ -156,24 +156,27 @@ void subtract_rows_exactly(double* r, const float* const* rows, const float* c, 
 }
 
 void subtract_rows(double* r, const float* const* rows, const float* c, int count, Range range) {
-  for (int m = 0; m < count; m += 8) {
-    const float* row[8];
-    float coef[8];
-    for (int q = 0; q < 8; ++q) {
+  constexpr int kSum = 8, kRows = W < 16 ? kSum : 2 * kSum;  // as many as there are registers for their coefficients
+  for (int m = 0; m < count; m += kRows) {
+    const float* row[kRows];
+    float coef[kRows];
+    for (int q = 0; q < kRows; ++q) {
       row[q] = rows[m + q < count ? m + q : m];
       coef[q] = m + q < count ? c[m + q] : 0.0f;
     }
     for (int i = range.begin; i < range.end; i += W) {
-      vf even = coef[0] * load(row[0] + i), odd = coef[1] * load(row[1] + i);
-      even += coef[2] * load(row[2] + i);
-      odd += coef[3] * load(row[3] + i);
-      even += coef[4] * load(row[4] + i);
-      odd += coef[5] * load(row[5] + i);
-      even += coef[6] * load(row[6] + i);
-      odd += coef[7] * load(row[7] + i);
-      const vf sum = even + odd;
-      store_half(r + i, load_half(r + i) - widen_first(sum));
-      store_half(r + i + W / 2, load_half(r + i + W / 2) - widen_second(sum));
+      half_vd first = load_half(r + i), second = load_half(r + i + W / 2);
+      for (int g = 0; g < kRows; g += kSum) {
+        vf even = coef[g] * load(row[g] + i), odd = coef[g + 1] * load(row[g + 1] + i);
+        for (int q = g + 2; q < g + kSum; q += 2) {
+          even += coef[q] * load(row[q] + i);
+          odd += coef[q + 1] * load(row[q + 1] + i);
+        }
+        first -= widen_first(even + odd);
+        second -= widen_second(even + odd);
+      }
+      store_half(r + i, first);
+      store_half(r + i + W / 2, second);
     }
   }
 }

@@ -167,10 +167,17 @@ static inline uint32_t where_different(half_vd a, half_vd b) {
 #endif
 }
 
-// p[index[lane]] in every lane.  Processors with AVX2 alone gather slower than they load.
+// p[index[lane]] in every lane.  Processors gather slower than they load.
 static inline vf gather(const float* p, const int32_t* index) {
 #if defined(__AVX512F__)
-  return (vf)_mm512_i32gather_ps(_mm512_loadu_si512(index), p, 4);
+  __m128 fours[4];
+  for (int q = 0; q < 4; ++q, index += 4) {
+    fours[q] = _mm_insert_ps(_mm_load_ss(p + index[0]), _mm_load_ss(p + index[1]), 0x10);
+    fours[q] = _mm_insert_ps(fours[q], _mm_load_ss(p + index[2]), 0x20);
+    fours[q] = _mm_insert_ps(fours[q], _mm_load_ss(p + index[3]), 0x30);
+  }
+  const __m256 low = _mm256_set_m128(fours[1], fours[0]), high = _mm256_set_m128(fours[3], fours[2]);
+  return (vf)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 #elif defined(__AVX2__)
   return vf{p[index[0]], p[index[1]], p[index[2]], p[index[3]], p[index[4]], p[index[5]], p[index[6]], p[index[7]]};
 #else

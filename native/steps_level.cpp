@@ -113,13 +113,15 @@ float best_partner(const float* r, const uint32_t* rooms, int i, const Partners&
   float k[kCandidates];
   std::memcpy(candidates, partners.near, kNeighbours * sizeof(int32_t));
   std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
-  // The rows moved last are still in the cache: read K_ji, not K_ij.
+  // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
   for (int c = 0; c < kRecent; ++c) {
-    candidates[kNeighbours + c] = partners.recent[c] == i ? partners.nobody : partners.recent[c];
+    const int32_t other = partners.recent[c], is_i = other == i ? -1 : 0;
+    candidates[kNeighbours + c] = other ^ ((other ^ partners.nobody) & is_i);
     k[kNeighbours + c] = partners.recent_rows[c][i];
   }
   const vf ri = splat(r[i]), li = splat(room_below(rooms[i])), ui = splat(room_above(rooms[i]));
   BestSteps best;
+#pragma GCC unroll 2
   for (int c = 0; c < kCandidates; c += W) {
     const int32_t* at = candidates + c;
     vi index;

@@ -59,13 +59,13 @@ def _process_limits() -> list[int]:
         import resource
     except ImportError:  # not a Unix
         return []
-    status = _fields("/proc/self/status")
-    left = []
-    for name, used in (("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")):
-        soft, _ = resource.getrlimit(getattr(resource, name))
-        if soft != resource.RLIM_INFINITY:
-            left.append(soft - status.get(used, 0) * 1024)
-    return left
+    limits = {
+        used: resource.getrlimit(limit)[0]
+        for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData"))
+    }
+    limited = [used for used, soft in limits.items() if soft != resource.RLIM_INFINITY]
+    status = _fields("/proc/self/status") if limited else {}
+    return [limits[used] - status.get(used, 0) * 1024 for used in limited]
 
 
 def _fields(path: str) -> dict[str, int]:

@@ -138,6 +138,11 @@ class Grid:
             lam=self.lam or (lam[0] * smallest, lam[1] * largest),
         )
 
+    @property
+    def measures_distances(self) -> bool:
+        """Whether the widths follow from the distances of a cell's samples: whether `candidates` uses `unit`."""
+        return self.widths is None and self.rule == "default"
+
     def candidates(
         self, *, n_train: float, radius: float, unit: float, n_features: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

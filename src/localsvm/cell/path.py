@@ -152,14 +152,14 @@ class BoxPaths:
 
     def _remember_firsts(self, plan: PathPlan, beta: NDArray[np.float32]) -> None:
         """Keep the first solutions of each fold; those of problems that were left out now stay."""
-        solved = np.array(plan.n_lams)[self._problem] > 0
-        if not solved.any():
-            return
-        for number, fold in enumerate(plan.folds):
-            if fold in self._firsts and not solved.all():
-                self._firsts[fold][solved] = beta[number, 0, solved]
-            elif fold >= 0 and solved.all():
-                self._firsts[fold] = beta[number, 0].copy()
+        if all(plan.n_lams):
+            firsts = zip(plan.folds, beta[:, 0].copy(), strict=True)
+            self._firsts.update((fold, first) for fold, first in firsts if fold >= 0)
+        elif any(plan.n_lams):
+            solved = np.array(plan.n_lams)[self._problem] > 0
+            for number, fold in enumerate(plan.folds):
+                if fold in self._firsts:
+                    self._firsts[fold][solved] = beta[number, 0, solved]
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:

@@ -137,7 +137,7 @@ class _CellTraining:
         candidates = partial(
             grid.candidates,
             radius=self.task.radius,
-            unit=median_distance(self.rows.X, self.settings.kernel),
+            unit=median_distance(self.rows.X, self.settings.kernel) if grid.measures_distances else 1.0,
             n_features=self.rows.X.shape[1],
         )
         self.widths, _ = candidates(n_train=share * float(self.rows.weight.sum()))

@@ -11,7 +11,7 @@ int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, con
                         const Range* ranges, int n_ranges, int index_bits);
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges);
-float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di, float* dj);
+bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);
 
 // In bounds_level.cpp.
 void set_rooms(const LoopArrays& loop, Range range);

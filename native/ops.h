@@ -140,9 +140,8 @@ struct Ops {
                 const Range* ranges, int n_ranges);
 
   // The best joint step of i with one of its partners: maximise di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes
-  // [l, u], in a measure that favours partners moved lately.  Returns 0 if nothing gains.
-  float (*best_partner)(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di,
-                        float* dj);
+  // [l, u], in a measure that favours partners moved lately.  False if nothing gains.
+  bool (*best_partner)(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);
 
   // The sums that the best point of the plane beta + x d + y p follows from; d = beta - from_beta.
   PlaneSums (*plane_sums)(const float* beta, const float* r, const LeapArrays& at, Range range);

@@ -121,11 +121,7 @@ class StepLoop {
     ask_for(i);
     const size_t near = static_cast<size_t>(i) * kNeighbours;
     const Partners partners{kernel_.neighbours + near, kernel_.neighbour_kernel + near, recent_, recent_rows_, nobody};
-    int j = i;
-    const float gain = ops_.best_partner(r, rooms, i, partners, &j, &pending_.di, &pending_.dj);
-    if (!(gain > 0)) return false;
-    pending_.i = i;
-    pending_.j = pending_.dj == 0 ? i : j;
+    if (!ops_.best_partner(r, rooms, i, partners, &pending_)) return false;
     stretch_pending();
     ask_for(pending_.j);
     return true;
@@ -135,13 +131,15 @@ class StepLoop {
   // as far, it gains.
   void stretch_pending() {
     const float di = stretch * pending_.di, dj = stretch * pending_.dj;
-    if (!stays_inside(pending_.i, di) || (dj != 0 && !stays_inside(pending_.j, dj))) return;
-    pending_.di = di;
-    pending_.dj = dj;
+    // No branches, which nobody could foresee.
+    const bool both = stays_inside(pending_.i, di) & ((dj == 0) | stays_inside(pending_.j, dj));
+    const float factor[2] = {1, stretch};
+    pending_.di *= factor[both];
+    pending_.dj *= factor[both];
   }
 
   bool stays_inside(int i, float delta) const {
-    return lo[i] < std::min(beta[i], beta[i] + delta) && hi[i] > std::max(beta[i], beta[i] + delta);
+    return (lo[i] < std::min(beta[i], beta[i] + delta)) & (hi[i] > std::max(beta[i], beta[i] + delta));
   }
 
   // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.

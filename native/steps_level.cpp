@@ -82,35 +82,28 @@ alignas(64) constexpr auto kWorth = [] {
   return worth;
 }();
 
-// The best steps found so far, one in each lane.
-struct BestSteps {
-  vf gain = {}, di = {}, dj = {};
-  vi j = {};
+// Joint steps, and what they gain.
+struct Steps {
+  vf gain, di, dj;
 };
 
 // A joint step of i (r, l, u in all lanes) with a candidate in every lane: the unconstrained optimum, then once clipped in i
 // first and once in j first; the better one.
-inline void offer(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k, vi j, vf worth, BestSteps& best) {
+inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
   const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
   const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
   const vf y2 = clamp((rj - k * ri) * inverse, lj, uj), x2 = clamp(ri - k * y2, li, ui);
   const vf g1 = x1 * (ri + ri - x1 - k * y1) + y1 * (rj + rj - y1 - k * x1);
   const vf g2 = x2 * (ri + ri - x2 - k * y2) + y2 * (rj + rj - y2 - k * x2);
   const vi first = g1 >= g2;
-  const vf gain = worth * vmax(g1, g2);
-  const vi better = gain > best.gain;
-  best.gain = vmax(best.gain, gain);
-  best.di = select(better, select(first, x1, x2), best.di);
-  best.dj = select(better, select(first, y1, y2), best.dj);
-  best.j = (j & better) | (best.j & ~better);
+  return {vmax(g1, g2), select(first, x1, x2), select(first, y1, y2)};
 }
 
 }  // namespace
 
-float best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, int* j, float* di,
-                   float* dj) {
+bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step) {
   int32_t candidates[kCandidates];
-  float k[kCandidates];
+  float k[kCandidates], di[kCandidates], dj[kCandidates];
   std::memcpy(candidates, partners.near, kNeighbours * sizeof(int32_t));
   std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
   // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
@@ -120,22 +113,21 @@ float best_partner(const float* r, const uint32_t* rooms, int i, const Partners&
     k[kNeighbours + c] = partners.recent_rows[c][i];
   }
   const vf ri = splat(r[i]), li = splat(room_below(rooms[i])), ui = splat(room_above(rooms[i]));
-  BestSteps best;
+  // As in a sweep: gains are not negative and order as integers; their last bits are the number of the candidate.
+  constexpr int32_t kNumber = kCandidates - 1;
+  static_assert((kCandidates & kNumber) == 0);
+  vi best = {};
 #pragma GCC unroll 2
   for (int c = 0; c < kCandidates; c += W) {
-    const int32_t* at = candidates + c;
-    vi index;
-    std::memcpy(&index, at, sizeof index);
-    const vi word = gather(rooms, at);
-    offer(ri, li, ui, gather(r, at), below(word), above(word), load(k + c), index, load(kWorth.of + c), best);
+    const vi word = gather(rooms, candidates + c);
+    const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), below(word), above(word), load(k + c));
+    store(di + c, steps.di);
+    store(dj + c, steps.dj);
+    best = vmax(best, ((vi)(load(kWorth.of + c) * steps.gain) & ~kNumber) | (lanes() + c));
   }
-  // Gains are not negative: they order as integers.
-  const vi gains = (vi)best.gain;
-  const int lane = __builtin_ctz(bits_of(gains == splat(max_lane(gains))));
-  *j = best.j[lane];
-  *di = best.di[lane];
-  *dj = best.dj[lane];
-  return best.gain[lane];
+  const int32_t key = max_lane(best), chosen = key & kNumber;
+  *step = {i, dj[chosen] == 0 ? i : candidates[chosen], di[chosen], dj[chosen]};
+  return key > kNumber;
 }
 
 }  // namespace localsvm::LOCALSVM_LEVEL

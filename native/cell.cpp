@@ -117,8 +117,8 @@ void Cell::find_neighbours(NeighbourSearch& search, int i, const float* distance
 }
 
 int Cell::add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip) {
-  OwnedProblem problem{Aligned<float>(ld_), Aligned<float>(ld_), Aligned<float>(ld_), Aligned<float>(ld_), clip,
-                       std::vector<double>(fold_ends_.size() * n_)};
+  OwnedProblem problem{Aligned<float>(ld_),  Aligned<float>(ld_), Aligned<float>(ld_),
+                       Aligned<double>(ld_), clip,                std::vector<double>(fold_ends_.size() * n_)};
   for (int i = 0; i < n_; ++i) {
     problem.target[i] = target[i];
     problem.lo_unit[i] = lo_unit[i];
@@ -154,7 +154,7 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
         ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
     else
       make_kernel_rows(rows, out);
-    for (int r = 0; r < rows.size(); ++r) sum_bounds(rows.begin + r, out[r]);  // while the rows are in the cache
+    sum_bounds(rows, out);  // while they are in the cache
   });
 }
 
@@ -170,11 +170,11 @@ void Cell::make_kernel_rows(Range rows, float* const* out) const {
   samples_.kernel_rows(kernel_, width_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
 }
 
-void Cell::sum_bounds(int i, const float* row) {
+void Cell::sum_bounds(Range rows, const float* const* values) {
   for (OwnedProblem& problem : problems_)
     for (int fold = 0; fold < n_folds(); ++fold)
-      problem.bound_sums[static_cast<size_t>(fold) * n_ + i] =
-          ops().dot(row, problem.at_bound.data(), fold_range(fold));
+      ops().weighted_sums(values, rows.size(), problem.at_bound.data(), fold_range(fold),
+                          problem.bound_sums.data() + static_cast<size_t>(fold) * n_ + rows.begin);
 }
 
 void Cell::copy_columns(const float* row_of_whole, float* out) const {

@@ -93,7 +93,8 @@ class Cell {
 
  private:
   struct OwnedProblem {
-    Aligned<float> target, lo_unit, hi_unit, at_bound;
+    Aligned<float> target, lo_unit, hi_unit;
+    Aligned<double> at_bound;  // e: the end of the box on the side of the target
     float clip;
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
@@ -107,7 +108,7 @@ class Cell {
   void copy_columns(const float* row_of_whole, float* out) const;
   void copy_distances_of_whole(int i, float* out) const;
   const float* kernel_row(int i, float* scratch) const;  // where it is stored, or made in `scratch`
-  void sum_bounds(int i, const float* row);
+  void sum_bounds(Range rows, const float* const* values);
 
   const int n_;
   const size_t ld_;

@@ -41,7 +41,7 @@ struct Partners {
 // features, each of kPad samples, so that the next feature is kPad behind.
 inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
 
-// Half-open ranges of rows or columns.  Except in `dot` both ends are multiples of kPad.
+// Half-open ranges of rows or columns.  Except in `dot` and `weighted_sums` both ends are multiples of kPad.
 struct Range {
   int begin = 0, end = 0;
   int size() const { return end - begin; }
@@ -126,8 +126,10 @@ struct Ops {
   void (*add_differences)(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                           const float* panels, int n_features, Range columns, double* const* out);
 
-  // sum_{j in range} a_j b_j, all in double: rows are taken out of this sum again along the whole lambda path.
+  // sum_{j in range} a_j b_j, all in double.
   double (*dot)(const float* a, const float* b, Range range);
+  // out[m] = sum_{j in range} w_j rows[m]_j, all in double: rows are taken out of these sums again along the lambda path.
+  void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
   // r -= di K_i + dj K_j on the ranges; returns the largest key, |clip(r, l, u)| with its low `index_bits` bits replaced by
   // the index.  Non-negative floats order as integers, so a larger key is a larger possible step.  See rooms.h for l and u.

@@ -139,6 +139,29 @@ double dot(const float* a, const float* b, Range range) {
   return total;
 }
 
+// Each load of w serves N rows.
+template <int N>
+inline void sums_of_rows(const float* const* rows, const double* w, Range range, double* out) {
+  constexpr int H = W / 2;
+  half_vd sums[N][2] = {};
+  int j = range.begin;
+  for (; j + W <= range.end; j += W)
+    for (int h = 0; h < 2; ++h) {
+      const half_vd wj = load_half(w + j + h * H);
+      for (int m = 0; m < N; ++m) sums[m][h] += wj * widen_half(rows[m] + j + h * H);
+    }
+  for (int m = 0; m < N; ++m) {
+    out[m] = sum(sums[m][0] + sums[m][1]);
+    for (int rest = j; rest < range.end; ++rest) out[m] += w[rest] * rows[m][rest];
+  }
+}
+
+void weighted_sums(const float* const* rows, int count, const double* w, Range range, double* out) {
+  int m = 0;
+  for (; m + 4 <= count; m += 4) sums_of_rows<4>(rows + m, w, range, out + m);
+  for (; m < count; ++m) sums_of_rows<1>(rows + m, w, range, out + m);
+}
+
 void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
   for (int m = 0; m < count; m += 8) {
     const float* row[8];
@@ -279,6 +302,7 @@ const Ops kOps = {
     kernel_slopes,
     add_differences,
     dot,
+    weighted_sums,
     update_and_scan,
     gap,
     best_partner,

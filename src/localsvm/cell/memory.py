@@ -106,7 +106,7 @@ def cell_bytes(
     # Of a solver: six arrays of the steps, five more and four in double, which count twice; of its leaps six, and one
     # in double; moved rows and their coefficients.
     solvers = n_threads * (6 * (row + 8192) + (5 + 2 * 4) * row + (6 + 2) * row + 16 * n)
-    problems = columns * (16 + 8 * n_folds) + 64 * _PAD
+    problems = columns * (20 + 8 * n_folds) + 64 * _PAD
     # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
     parts = columns * _NEIGHBOURS * 12 + n_threads * matrix.kernel if has_parts else 0
     krylov = 4 * n * _KRYLOV_VECTORS * min(_KRYLOV_SPACES, n_folds * (columns // n)) if has_squares else 0

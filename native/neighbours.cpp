@@ -1,11 +1,21 @@
 #include "neighbours.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "aligned.h"
 #include "ops.h"
 
 namespace localsvm {
+
+namespace {
+
+// Distances are not negative: they order as integers, and equal ones by the index.
+uint64_t key_of(float distance, int32_t index) {
+  return static_cast<uint64_t>(std::bit_cast<uint32_t>(distance)) << 32 | static_cast<uint32_t>(index);
+}
+
+}  // namespace
 
 NeighbourSearch::NeighbourSearch(int n) : n_(n), found_(n) {
   others_.reserve(n);
@@ -20,17 +30,25 @@ void NeighbourSearch::find(const float* distances, int i, int32_t* out) {
   ops().group_minima(distances, n_, minima);
   std::nth_element(minima, minima + kNeighbours, minima + kRowGroups);
   const int count = ops().find_within(distances, n_, minima[kNeighbours], found_.data(), n_);
-  others_.clear();
-  for (int c = 0; c < count; ++c)
-    if (found_[c] != i) others_.emplace_back(distances[found_[c]], found_[c]);
-  std::fill_n(out, kNeighbours, static_cast<int32_t>(padded(n_)));
-  const bool all = others_.size() <= kNeighbours;
-  const Distant last = all ? Distant{} : farthest_kept();
-  for (const Distant& other : others_)
-    if (all || other <= last) *out++ = other.second;
+  // Written always, counted if kept: nobody could foresee a branch.
+  others_.resize(count);
+  size_t n_others = 0;
+  for (int c = 0; c < count; ++c) {
+    others_[n_others] = key_of(distances[found_[c]], found_[c]);
+    n_others += found_[c] != i;
+  }
+  others_.resize(n_others);
+  const Key last = n_others <= kNeighbours ? ~Key{0} : farthest_kept();
+  int32_t kept[kNeighbours + 1];
+  size_t n_kept = 0;
+  for (const Key other : others_) {
+    kept[n_kept] = static_cast<int32_t>(other);
+    n_kept += other <= last;
+  }
+  std::fill(std::copy_n(kept, n_kept, out), out + kNeighbours, static_cast<int32_t>(padded(n_)));
 }
 
-NeighbourSearch::Distant NeighbourSearch::farthest_kept() {
+NeighbourSearch::Key NeighbourSearch::farthest_kept() {
   ranked_ = others_;
   std::nth_element(ranked_.begin(), ranked_.begin() + kNeighbours - 1, ranked_.end());
   return ranked_[kNeighbours - 1];

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 namespace localsvm {
@@ -16,12 +15,12 @@ class NeighbourSearch {
   void find(const float* distances, int i, int32_t* out);
 
  private:
-  using Distant = std::pair<float, int32_t>;
-  Distant farthest_kept();
+  using Key = uint64_t;  // of distance and index
+  Key farthest_kept();
 
   const int n_;
   std::vector<int32_t> found_;
-  std::vector<Distant> others_, ranked_;
+  std::vector<Key> others_, ranked_;
 };
 
 }  // namespace localsvm

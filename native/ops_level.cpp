@@ -85,8 +85,15 @@ void group_minima(const float* distances, int n, float* minima) {
 }
 
 int find_within(const float* distances, int n, float limit, int32_t* found, int room) {
-  int count = 0;
-  for (int j = 0; j < n; j += W) {
+  int count = 0, j = 0;
+#if defined(__AVX512F__)
+  for (; j + W <= n && count + W <= room; j += W) {
+    const __mmask16 within = _mm512_cmp_ps_mask((__m512)load(distances + j), _mm512_set1_ps(limit), _CMP_LE_OQ);
+    _mm512_storeu_si512(found + count, _mm512_maskz_compress_epi32(within, (__m512i)(lanes() + j)));
+    count += __builtin_popcount(within);
+  }
+#endif
+  for (; j < n; j += W) {
     uint32_t within = bits_of((load(distances + j) <= splat(limit)) & (lanes() < n - j));
     for (; within != 0 && count < room; within &= within - 1) found[count++] = j + __builtin_ctz(within);
   }

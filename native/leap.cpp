@@ -21,6 +21,8 @@ Leaps::Leaps(const KernelView& kernel, int n)
       from_r_(n),
       p_(n),
       q_(n),
+      carry_(n),
+      next_carry_(n),
       point_(n),
       change_(n),
       clipped_(n) {}
@@ -33,6 +35,8 @@ void Leaps::begin(const StepLoop& loop) {
   squares_before_ = loop.squared_steps;
   squares_of_p_ = 0;
 }
+
+void Leaps::settle() { std::fill_n(carry_.data(), all_.end, 0.0f); }
 
 bool Leaps::leap(StepLoop& loop) {
   const double share = choose_point(loop) ? share_of_way(loop) : 0.0;

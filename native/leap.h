@@ -8,6 +8,9 @@
 // as conjugate gradients do, with steps in the place of the gradient.  r is affine in beta: its changes along d and p are
 // differences of values that are known, so a leap needs no row of K; but one for each coordinate that would leave its box,
 // which is why it goes no farther than a few of them allow.
+//
+// Steps round beta and take from r what it has moved in fact.  A leap rounds all of beta, for which there are no rows: what
+// that keeps from beta is carried on to the next leap, so that it does not pile up.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +28,16 @@ class Leaps {
   // Forgets what was moved before.
   void begin(const StepLoop& loop);
 
+  // r belongs to beta itself now.
+  void settle();
+
   // Moves the loop to the best point of the plane, as far as the boxes allow.  False if it stays where it is.
   bool leap(StepLoop& loop);
 
  private:
-  LeapArrays arrays() { return {from_beta_.data(), from_r_.data(), p_.data(), q_.data()}; }
+  LeapArrays arrays() {
+    return {from_beta_.data(), from_r_.data(), p_.data(), q_.data(), carry_.data(), next_carry_.data()};
+  }
   bool choose_point(const StepLoop& loop);
   int clip(const StepLoop& loop);
   void shorten(const StepLoop& loop, int n_clipped);
@@ -42,6 +50,7 @@ class Leaps {
   const Range all_;
   Aligned<float> from_beta_, from_r_;  // where the last leap ended
   Aligned<float> p_, q_;               // p, and what r changes by along it
+  Aligned<float> carry_, next_carry_;  // what rounding has kept from beta, now and at the point
   float x_ = 0, y_ = 0;
   Aligned<float> point_;    // of the plane, in the boxes
   Aligned<double> change_;  // of r, on the way there

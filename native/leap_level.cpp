@@ -37,13 +37,16 @@ int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float 
   int n_clipped = 0;
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i);
-    const vf way = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + way;
-    const vf inside = clamp(end, load(loop.lo + i), load(loop.hi + i));
-    store(point + i, inside);
+    const vf carry = load(at.carry + i), lo = load(loop.lo + i), hi = load(loop.hi + i);
+    const vf way = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + way, inside = clamp(end, lo, hi);
+    const vi is_outside = inside != end, moves = way != vf{};
+    const vf exact = carry + way, rounded = clamp(beta + exact, lo, hi);
+    store(point + i, select(moves & ~is_outside, rounded, inside));
+    store(at.next_carry + i, select(moves & ~is_outside, exact - (rounded - beta), carry));
     const vf change_of_r = x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i);
     store_half(change + i, widen_first(change_of_r));
     store_half(change + i + W / 2, widen_second(change_of_r));
-    for (uint32_t outside = bits_of(inside != end); outside != 0; outside &= outside - 1)
+    for (uint32_t outside = bits_of(is_outside); outside != 0; outside &= outside - 1)
       clipped[n_clipped++] = i + __builtin_ctz(outside);
   }
   return n_clipped;
@@ -68,18 +71,26 @@ double go_on(const LoopArrays& loop, const float* point, const double* change, f
              Range range) {
   vf squares = {};
   for (int i = range.begin; i < range.end; i += W) {
-    const vf beta = load(loop.beta + i), r = load(loop.r + i);
-    vf next = beta, next_r = r;
+    const vf beta = load(loop.beta + i), r = load(loop.r + i), carry = load(at.carry + i);
+    vf next = beta, next_r = r, next_carry = carry;
     if (share > 0) {
+      next = load(point + i);
+      next_carry = load(at.next_carry + i);
       // All the way it is the point itself, so that who is at a bound is there exactly.
-      next = share < 1 ? beta + share * (load(point + i) - beta) : load(point + i);
+      if (share < 1) {
+        const vf end = next, way = carry + share * (end - beta + (next_carry - carry));
+        const vi moves = (end != beta) | (next_carry != carry);
+        next = select(moves, clamp(beta + way, load(loop.lo + i), load(loop.hi + i)), beta);
+        next_carry = select(moves, way - (next - beta), carry);
+      }
       next_r = r + share * narrow(change + i);
       store(loop.beta + i, next);
       store(loop.r + i, next_r);
       store(loop.rooms + i, pack(load(loop.lo + i) - next, load(loop.hi + i) - next));
+      store(at.carry + i, next_carry);
       squares += (next - beta) * (next - beta);
     }
-    store(at.p + i, next - load(at.from_beta + i));
+    store(at.p + i, next - load(at.from_beta + i) + (next_carry - carry));
     store(at.q + i, next_r - load(at.from_r + i));
     store(at.from_beta + i, next);
     store(at.from_r + i, next_r);

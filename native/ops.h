@@ -86,10 +86,12 @@ struct BoundArrays {
   double *base, *start, *base_r;
 };
 
-// Of a leap: where the last one ended, and the direction p with what r changes by along it.
+// Of a leap: where the last one ended, and the direction p with what r changes by along it.  r belongs to beta + carry: beta
+// is rounded when a leap moves it, r is not.
 struct LeapArrays {
   float *from_beta, *from_r;
   float *p, *q;
+  float *carry, *next_carry;
 };
 
 struct PlaneSums {
@@ -147,7 +149,7 @@ struct Ops {
 
   // The sums that the best point of the plane beta + x d + y p follows from; d = beta - from_beta.
   PlaneSums (*plane_sums)(const float* beta, const float* r, const LeapArrays& at, Range range);
-  // That point, clipped to the boxes, and what r changes by where nothing is clipped.  Returns how many are, and which.
+  // That point, clipped to the boxes, its carry, and what r changes by where nothing is clipped.  Returns how many are, and which.
   int (*point_of_plane)(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
                         double* change, int32_t* clipped);
   // On the way from beta to the point: chord'r, and chord'K chord.

@@ -17,7 +17,7 @@ constexpr int kLeapInterval = 128;        // steps between two leaps, after the 
 constexpr double kStretch = 0.3;          // by which steps are longer, far from the optimum
 constexpr double kExact = 4;              // times the tolerance: below it they become the best of their plane
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
-constexpr int kMostUnsettled = 4;         // times n steps of a path between two settlements
+constexpr int kMostUnsettled = 8;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
 constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
@@ -224,6 +224,7 @@ void BoxSolver::refresh() {
   for (int i = 0; i < kernel_.n; ++i) loop_.r[i] = static_cast<float>(base_r_[i]);
   loop_.set_rooms();
   loop_.squared_steps = 0;
+  leaps_.settle();
   unsettled_steps_ = 0;
 }
 

@@ -103,9 +103,9 @@ def cell_bytes(
     coefficients = 4 * columns * n_lams * (n_folds + 1) + 8 * columns * n_folds
     validation = _JUDGED * columns * n_lams
     left_out = 8 * n * n_outputs * 2  # the best so far, and those of the width at hand
-    # Of a solver: six arrays of the steps, five more and four in double, which count twice; of its leaps six, and one
+    # Of a solver: six arrays of the steps, five more and four in double, which count twice; of its leaps eight, and one
     # in double; moved rows and their coefficients.
-    solvers = n_threads * (6 * (row + 8192) + (5 + 2 * 4) * row + (6 + 2) * row + 16 * n)
+    solvers = n_threads * (6 * (row + 8192) + (5 + 2 * 4) * row + (8 + 2) * row + 16 * n)
     problems = columns * (20 + 8 * n_folds) + 64 * _PAD
     # A part of a cell: its neighbours for good, its kernel matrix while a thread is at work on it.
     parts = columns * _NEIGHBOURS * 12 + n_threads * matrix.kernel if has_parts else 0

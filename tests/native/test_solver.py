@@ -119,10 +119,10 @@ def test_certificates_are_true_down_to_the_smallest_lam_of_any_grid(name, width)
         assert path.true_gap(q) <= TRUE * TOLERANCE
 
 
-def noise(n):
+def noise(n, n_features=5):
     """Samples whose labels say nothing about them: nearly all coefficients move, again and again."""
     rng = np.random.default_rng(0)
-    return rng.normal(size=(n, 5)).astype(np.float32), np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    return rng.normal(size=(n, n_features)).astype(np.float32), np.where(rng.random(n) < 0.5, -1.0, 1.0)
 
 
 @pytest.mark.parametrize("make", [hinge, partial(pinball, tau=0.3)], ids=["hinge", "pinball"])
@@ -137,6 +137,13 @@ def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_leaps(make
     (exact,) = path.exact
     assert (path.beta[0] >= exact.lo * (1 + BOUND_ROUNDING)).all()
     assert (path.beta[0] <= exact.hi * (1 + BOUND_ROUNDING)).all()
+
+
+@pytest.mark.parametrize(("n", "n_features", "width"), [(800, 20, 8.0), (1200, 28, 12.0)])
+def test_what_leaps_round_does_not_pile_up_along_a_path(n, n_features, width):
+    path = solve(hinge(*noise(n, n_features)), width, np.geomspace(1e-1, 1e-3, 5) / n)
+    off = [path.true_gap(q) - path.gap[q] for q in range(5)]
+    assert np.abs(off).max() <= 0.015 * TOLERANCE
 
 
 @pytest.mark.parametrize(

@@ -147,6 +147,13 @@ def test_a_fit_under_a_tight_limit_ends_well_or_is_refused_with_a_sentence(unlim
 
 
 @on_linux
+def test_a_cell_for_which_less_memory_is_left_than_was_planned_is_trained_with_the_least(unlimited):
+    limited = limited_fit(250 * MB, 600 * MB)
+    assert limited["resident"] < 250 * MB
+    assert limited["values"] == unlimited["values"]
+
+
+@on_linux
 def test_a_fit_keeps_to_max_memory(unlimited):
     limited = limited_fit(0, 400 * MB)
     # The rows of the caller and the model are not training.

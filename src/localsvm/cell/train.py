@@ -19,6 +19,7 @@ from localsvm.cell.combine import Term, combine, fold_shares, kernel_sums, terms
 from localsvm.cell.constant import constant_cell
 from localsvm.cell.extent import median_distance
 from localsvm.cell.folds import FoldedRows, make_folds
+from localsvm.cell.memory import CellBytes
 from localsvm.cell.path import SKIPPED, Cancelled, NativeCell, PathPlan, PathSolver, WidthPaths
 from localsvm.cell.select import Choice, select, select_lams, select_width
 from localsvm.cell.settings import CellSettings, CellTask
@@ -163,14 +164,19 @@ class _CellTraining:
 
     def _solver(self) -> PathSolver:
         begin = time.perf_counter()
-        rows, kernel = self.rows, self.settings.kernel
         needed = self.settings.bytes_needed(
-            len(self.task.rows.y), rows.X.shape[1], self.n_threads, n_columns=len(self.columns.row)
+            len(self.task.rows.y), self.rows.X.shape[1], self.n_threads, n_columns=len(self.columns.row)
         )
-        native = NativeCell(rows, kernel, needed.native(self.max_bytes), self.n_threads, self.token)
-        solver = path_solver(native, self.columns)
+        try:
+            solver = self._solver_within(self.max_bytes, needed)
+        except MemoryError:  # less is left than was planned with: as little as can be will do, slowly
+            solver = self._solver_within(needed.smallest, needed)
         self.seconds["kernel"] += time.perf_counter() - begin
         return solver
+
+    def _solver_within(self, max_bytes: int | None, needed: CellBytes) -> PathSolver:
+        native = NativeCell(self.rows, self.settings.kernel, needed.native(max_bytes), self.n_threads, self.token)
+        return path_solver(native, self.columns)
 
     def _set_width(self, solver: PathSolver, width: float) -> None:
         begin = time.perf_counter()

@@ -108,12 +108,12 @@ bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& 
   std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
   // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
   for (int c = 0; c < kRecent; ++c) {
-    const int32_t other = partners.recent[c], is_i = other == i ? -1 : 0;
-    candidates[kNeighbours + c] = other ^ ((other ^ partners.nobody) & is_i);
+    const int32_t other = partners.recent[c], if_i = other == i ? ~0 : 0;
+    candidates[kNeighbours + c] = (partners.nobody & if_i) | (other & ~if_i);
     k[kNeighbours + c] = partners.recent_rows[c][i];
   }
   const vf ri = splat(r[i]), li = splat(room_below(rooms[i])), ui = splat(room_above(rooms[i]));
-  // As in a sweep: gains are not negative and order as integers; their last bits are the number of the candidate.
+  // As in a sweep: gains above zero order as integers; their last bits are the number of the candidate.
   constexpr int32_t kNumber = kCandidates - 1;
   static_assert((kCandidates & kNumber) == 0);
   vi best = {};
@@ -123,7 +123,8 @@ bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& 
     const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), below(word), above(word), load(k + c));
     store(di + c, steps.di);
     store(dj + c, steps.dj);
-    best = vmax(best, ((vi)(load(kWorth.of + c) * steps.gain) & ~kNumber) | (lanes() + c));
+    const vf gain = vmax(load(kWorth.of + c) * steps.gain, vf{});  // 0 for what is no number
+    best = vmax(best, ((vi)gain & ~kNumber) | (lanes() + c));
   }
   const int32_t key = max_lane(best), chosen = key & kNumber;
   *step = {i, dj[chosen] == 0 ? i : candidates[chosen], di[chosen], dj[chosen]};

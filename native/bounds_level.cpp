@@ -5,16 +5,6 @@
 
 namespace localsvm::LOCALSVM_LEVEL {
 
-namespace {
-
-// Appends first + b for every bit b.
-inline int append(uint32_t bits, int first, int32_t* indices, int count) {
-  for (; bits != 0; bits &= bits - 1) indices[count++] = first + __builtin_ctz(bits);
-  return count;
-}
-
-}  // namespace
-
 void set_rooms(const LoopArrays& loop, Range range) {
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i);
@@ -29,7 +19,7 @@ int find_bound_changes(const LoopArrays& loop, const BoundArrays& at, Range rang
     const vi at_hi = beta == load(loop.hi + i), at_lo = beta == load(loop.lo + i), nonzero = beta != vf{};
     const vf unit = (vf)(((at_hi & (vi)load(at.unit_hi + i)) | (at_lo & (vi)load(at.unit_lo + i))) & nonzero);
     const int before = count;
-    count = append(bits_of(unit != load(at.unit + i)), i, changed, count);
+    count = append_bits(bits_of(unit != load(at.unit + i)), i, changed, count);
     for (int c = before; c < count; ++c) units[c] = unit[changed[c] - i];
   }
   return count;
@@ -54,7 +44,7 @@ void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, do
 int find_moved(const float* beta, const double* accounted, Range range, int32_t* moved) {
   int count = 0;
   for (int i = range.begin; i < range.end; i += W / 2)
-    count = append(where_different(widen_half(beta + i), load_half(accounted + i)), i, moved, count);
+    count = append_bits(where_different(widen_half(beta + i), load_half(accounted + i)), i, moved, count);
   return count;
 }
 

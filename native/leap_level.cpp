@@ -46,8 +46,7 @@ int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float 
     const vf change_of_r = x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i);
     store_half(change + i, widen_first(change_of_r));
     store_half(change + i + W / 2, widen_second(change_of_r));
-    for (uint32_t outside = bits_of(is_outside); outside != 0; outside &= outside - 1)
-      clipped[n_clipped++] = i + __builtin_ctz(outside);
+    n_clipped = append_bits(bits_of(is_outside), i, clipped, n_clipped);
   }
   return n_clipped;
 }

@@ -167,6 +167,12 @@ static inline uint32_t where_different(half_vd a, half_vd b) {
 #endif
 }
 
+// Appends first + b to `indices`, which has `count` of them, for every bit b; returns how many there are then.
+static inline int append_bits(uint32_t bits, int first, int32_t* indices, int count) {
+  for (; bits != 0; bits &= bits - 1) indices[count++] = first + __builtin_ctz(bits);
+  return count;
+}
+
 // p[index[lane]] in every lane.  Processors gather slower than they load.
 static inline vf gather(const float* p, const int32_t* index) {
 #if defined(__AVX512F__)

@@ -8,7 +8,7 @@ namespace localsvm::LOCALSVM_LEVEL {
 
 // In steps_level.cpp.
 int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                        const Range* ranges, int n_ranges, int index_bits);
+                        float enough, const Range* ranges, int n_ranges, int index_bits);
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges);
 bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);

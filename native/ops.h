@@ -133,10 +133,10 @@ struct Ops {
   // out[m] = sum_{j in range} w_j rows[m]_j, all in double: rows are taken out of these sums again along the lambda path.
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
-  // r -= di K_i + dj K_j on the ranges; returns the largest key, |clip(r, l, u)| with its low `index_bits` bits replaced by
-  // the index.  Non-negative floats order as integers, so a larger key is a larger possible step.  See rooms.h for l and u.
+  // r -= di K_i + dj K_j on the ranges; returns the largest key: |r| times the room to its side (rooms.h), but at most
+  // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.
   int32_t (*update_and_scan)(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                             const Range* ranges, int n_ranges, int index_bits);
+                             float enough, const Range* ranges, int n_ranges, int index_bits);
 
   // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).

@@ -198,7 +198,7 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
 // The halves of words, as rooms.h has them.
 static inline vi pack(vf l, vf u) {
   typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
-  return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | (((vu)l + 0xffffu) >> 16));
+  return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | ((((vu)l & 0x7fffffffu) + 0xffffu) >> 16));
 }
 // What GCC would otherwise read from memory again for each of its uses.
 static inline vi loaded_once(vi v) {
@@ -207,8 +207,20 @@ static inline vi loaded_once(vi v) {
 #endif
   return v;
 }
-static inline vf below(vi word) { return (vf)(word << 16); }
+static inline vf below(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
 static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
+// How far a coordinate may go to the side of r.
+static inline vf ahead(vi word, vf r) {
+#if defined(__AVX512F__)
+  const __mmask16 down = _mm512_movepi32_mask((__m512i)r);
+  return (vf)_mm512_mask_slli_epi32((__m512i)above(word), down, (__m512i)word, 16);
+#elif defined(__AVX2__)
+  return (vf)_mm256_blendv_ps((__m256)above(word), (__m256)(word << 16), (__m256)r);
+#else
+  const vi down = (vi)r >> 31;
+  return (vf)((word << 16 & down) | (word & (int32_t)0xffff0000 & ~down));
+#endif
+}
 
 static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }

@@ -15,7 +15,8 @@ constexpr int kFarInterval = 64;          // at most that, while it is
 constexpr double kFar = 4;                // times the tolerance
 constexpr int kLeapInterval = 128;        // steps between two leaps, after the first n/2
 constexpr double kStretch = 0.3;          // by which steps are longer, far from the optimum
-constexpr double kExact = 4;              // times the tolerance: below it they become the best of their plane
+constexpr double kExact = 8;              // times the tolerance: below it they become the best of their plane
+constexpr double kLeastRoom = 1e-3;       // of the widest box, that counts in full
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
 constexpr int kMostUnsettled = 8;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
@@ -240,11 +241,19 @@ float BoxSolver::stretch_at(int64_t steps, double tolerances) const {
   return static_cast<float>(1 + kStretch * settled * far);
 }
 
+// A coordinate adds its residual times its room to the gap.  Far from the optimum residuals are what matters, and any room will
+// do; when the gap is small enough, all of the room counts.
+float BoxSolver::enough_room(double tolerances) const {
+  const double share = tolerances > 1 ? std::max(kLeastRoom, 1 / tolerances) : 1.0;
+  return static_cast<float>(share * scale_ * largest_unit_);
+}
+
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
-int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
+int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double first_gap) {
   is_settled_ = false;
   loop_.forget();
   loop_.stretch = 1;
+  loop_.enough_room = enough_room(first_gap / stop.tolerance);
   leaps_.begin(loop_);
   int64_t next_look = kGapInterval, next_leap = kernel_.n / 2;
   for (int64_t steps = 0;; ++steps) {
@@ -257,6 +266,7 @@ int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps) {
       const double now = gap();
       if (stop.is_cancelled() || now <= stop.tolerance) return steps;
       loop_.stretch = stretch_at(steps, now / stop.tolerance);
+      loop_.enough_room = enough_room(now / stop.tolerance);
       next_look += now > kFar * stop.tolerance ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
     }
     if (steps >= max_steps || !loop_.step(key)) return steps;
@@ -273,7 +283,7 @@ Certificate BoxSolver::solve(const StopRule& stop) {
       certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
       return certificate;
     }
-    const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval));
+    const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval), certificate.gap);
     certificate.steps += steps;
     unsettled_steps_ += steps;
     // A few steps leave no rounding worth a look; after many, or when nothing is found to move, r is settled first.

@@ -8,7 +8,7 @@
 // box = w_i / (2 lam W), W the sum of the weights.  A sample that does not take part has the box [0, 0].
 //
 // Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
-// the one that could move farthest; its partner is the best of its near neighbours and of the coordinates moved last:
+// the one that adds most to the gap; its partner is the best of its near neighbours and of the coordinates moved last:
 // ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  Steps between
 // inner points of the boxes are over-relaxed, as in SOR, until the gap is nearly small enough, and what many of them have
 // moved is carried on (leap.h).
@@ -108,7 +108,8 @@ class BoxSolver {
   void account_for_rounding(double growth);
   bool sums_are_too_large() const;
   float stretch_at(int64_t steps, double tolerances) const;
-  int64_t walk(const StopRule& stop, int64_t max_steps);
+  float enough_room(double tolerances) const;
+  int64_t walk(const StopRule& stop, int64_t max_steps, double first_gap);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
   void settle();
   using SubtractRows = decltype(Ops::subtract_rows);

@@ -1,7 +1,7 @@
 // The step loop of the solver.
 //
 // Holds one box-constrained problem (see solver.h) in the arrays the hot loops want, and walks: update r by the last
-// step and scan for the coordinate that could move farthest; choose its partner; move both.
+// step and scan for the coordinate that adds most to the gap; choose its partner; move both.
 #pragma once
 
 #include <algorithm>
@@ -74,9 +74,9 @@ class StepLoop {
 
   void set_rooms() { ops_.set_rooms(arrays(), {0, nobody}); }
 
-  // Applies the last step to r; returns the key of the coordinate that could move farthest then.
+  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then.
   int32_t apply() {
-    const int32_t key = ops_.update_and_scan(r, rooms, row_i_, row_j_, pending_.di, pending_.dj, sweeps_.data(),
+    const int32_t key = ops_.update_and_scan(r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, sweeps_.data(),
                                              static_cast<int>(sweeps_.size()), index_bits_);
     still();
     return key;
@@ -104,6 +104,7 @@ class StepLoop {
   const int nobody;
   float *r, *beta, *lo, *hi;
   uint32_t* rooms;           // how far beta is from lo and hi
+  float enough_room = 1;     // more does not count when a coordinate is chosen
   float stretch = 1;         // of steps between inner points of the boxes; less than 2
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
@@ -113,7 +114,7 @@ class StepLoop {
     row_i_ = row_j_ = nothing_;
   }
 
-  // The coordinate that could move farthest, and the partner with which it gains most.
+  // The coordinate that adds most to the gap, and the partner with which it gains most.
   bool choose(int32_t key) {
     const int32_t index_mask = (1 << index_bits_) - 1;
     if (key <= index_mask) return false;

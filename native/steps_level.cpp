@@ -8,12 +8,12 @@ namespace localsvm::LOCALSVM_LEVEL {
 
 namespace {
 
-// A sweep over r: the last step, and the keys of coordinates that could move farthest.
+// A sweep over r: the last step, and the keys of coordinates that add most to the gap.
 struct Sweep {
   float* r;
   const uint32_t* rooms;
   const float *row_i, *row_j;
-  vf di, dj;
+  vf di, dj, enough;
   vi keep;
 };
 
@@ -24,16 +24,16 @@ inline void sweep_vectors(const Sweep& sweep, int i, vi id, vi* best) {
     const vf r = load(sweep.r + i) - sweep.di * load(sweep.row_i + i) - sweep.dj * load(sweep.row_j + i);
     store(sweep.r + i, r);
     const vi word = loaded_once(load(sweep.rooms + i));
-    best[v] = vmax(best[v], ((vi)clamp(r, below(word), above(word)) & sweep.keep) | id);
+    best[v] = vmax(best[v], ((vi)(r * vmin(ahead(word, r), sweep.enough)) & sweep.keep) | id);
   }
 }
 
 }  // namespace
 
 int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                        const Range* ranges, int n_ranges, int index_bits) {
+                        float enough, const Range* ranges, int n_ranges, int index_bits) {
   constexpr int kAtOnce = 4, kLast = kPad / W;
-  const Sweep sweep{r, rooms, row_i, row_j, splat(di), splat(dj),
+  const Sweep sweep{r, rooms, row_i, row_j, splat(di), splat(dj), splat(enough),
                     splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu))};
   vi best[kAtOnce] = {};
   for (const Range* range = ranges; range < ranges + n_ranges; ++range) {

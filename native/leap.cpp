@@ -13,10 +13,11 @@ constexpr int kHopeless = 64;       // so many would leave their box: what is le
 constexpr double kSingular = 1e-6;  // d and p are as good as one direction
 }  // namespace
 
-Leaps::Leaps(const KernelView& kernel, int n)
+Leaps::Leaps(const KernelView& kernel, int n, const std::vector<Range>& ranges)
     : kernel_(kernel),
       ops_(ops()),
-      all_{0, n},
+      n_(n),
+      ranges_(ranges),
       from_beta_(n),
       from_r_(n),
       p_(n),
@@ -28,19 +29,21 @@ Leaps::Leaps(const KernelView& kernel, int n)
       clipped_(n) {}
 
 void Leaps::begin(const StepLoop& loop) {
-  std::copy_n(loop.beta, all_.end, from_beta_.data());
-  std::copy_n(loop.r, all_.end, from_r_.data());
-  std::fill_n(p_.data(), all_.end, 0.0f);
-  std::fill_n(q_.data(), all_.end, 0.0f);
+  std::copy_n(loop.beta, n_, from_beta_.data());
+  std::copy_n(loop.r, n_, from_r_.data());
+  std::fill_n(p_.data(), n_, 0.0f);
+  std::fill_n(q_.data(), n_, 0.0f);
   squares_before_ = loop.squared_steps;
   squares_of_p_ = 0;
 }
 
-void Leaps::settle() { std::fill_n(carry_.data(), all_.end, 0.0f); }
+void Leaps::settle() { std::fill_n(carry_.data(), n_, 0.0f); }
 
 bool Leaps::leap(StepLoop& loop) {
   const double share = choose_point(loop) ? share_of_way(loop) : 0.0;
-  const double moved = ops_.go_on(loop.arrays(), point_.data(), change_.data(), static_cast<float>(share), arrays(), all_);
+  double moved = 0;
+  for (const Range& range : ranges_)
+    moved += ops_.go_on(loop.arrays(), point_.data(), change_.data(), static_cast<float>(share), arrays(), range);
   const double squares_of_d = loop.squared_steps - squares_before_;
   loop.squared_steps += moved + share * share * (x_ * x_ * squares_of_d + y_ * y_ * squares_of_p_);
   squares_of_p_ = loop.squared_steps - squares_before_;
@@ -50,7 +53,8 @@ bool Leaps::leap(StepLoop& loop) {
 
 // The best point maximises x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if there is none worth going to.
 bool Leaps::choose_point(const StepLoop& loop) {
-  const PlaneSums sums = ops_.plane_sums(loop.beta, loop.r, arrays(), all_);
+  PlaneSums sums;
+  for (const Range& range : ranges_) sums += ops_.plane_sums(loop.beta, loop.r, arrays(), range);
   const double determinant = sums.dKd * sums.pKp - sums.dKp * sums.dKp;
   const bool is_plane = determinant > kSingular * sums.dKd * sums.pKp;
   x_ = static_cast<float>(is_plane ? (sums.dr * sums.pKp - sums.pr * sums.dKp) / determinant : sums.dr / sums.dKd);
@@ -70,7 +74,11 @@ bool Leaps::choose_point(const StepLoop& loop) {
 }
 
 int Leaps::clip(const StepLoop& loop) {
-  return ops_.point_of_plane(loop.arrays(), arrays(), x_, y_, all_, point_.data(), change_.data(), clipped_.data());
+  int count = 0;
+  for (const Range& range : ranges_)
+    count += ops_.point_of_plane(loop.arrays(), arrays(), x_, y_, range, point_.data(), change_.data(),
+                                 clipped_.data() + count);
+  return count;
 }
 
 // So that about kMostClipped coordinates leave their box, not more.
@@ -91,15 +99,17 @@ void Leaps::correct_clipped(const StepLoop& loop, int n_clipped) {
   const std::vector<int> rows(clipped_.begin(), clipped_.begin() + n_clipped);
   std::vector<float> coefs(rows.size());
   for (size_t c = 0; c < rows.size(); ++c) coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - way(loop, rows[c]);
-  visit_rows(kernel_, rows, all_, [&](size_t m, int count, const float* const* parts, Range part) {
-    ops_.subtract_rows(change_.data() + part.begin, parts, coefs.data() + m, count, {0, part.size()});
-  });
+  for (const Range& range : ranges_)
+    visit_rows(kernel_, rows, range, [&](size_t m, int count, const float* const* parts, Range part) {
+      ops_.subtract_rows(change_.data() + part.begin, parts, coefs.data() + m, count, {0, part.size()});
+    });
 }
 
 // On the way to the point, which clipping may have taken off the best one.
 double Leaps::share_of_way(const StepLoop& loop) const {
-  const auto [slope, curvature] = ops_.chord_sums(loop.beta, loop.r, point_.data(), change_.data(), all_);
-  return curvature > 0 ? std::clamp(slope / curvature, 0.0, 1.0) : 0.0;
+  ChordSums chord;
+  for (const Range& range : ranges_) chord += ops_.chord_sums(loop.beta, loop.r, point_.data(), change_.data(), range);
+  return chord.curvature > 0 ? std::clamp(chord.slope / chord.curvature, 0.0, 1.0) : 0.0;
 }
 
 }  // namespace localsvm

@@ -23,7 +23,8 @@ namespace localsvm {
 
 class Leaps {
  public:
-  Leaps(const KernelView& kernel, int n);
+  // The coordinates that take part are those of `ranges`, in arrays of n.
+  Leaps(const KernelView& kernel, int n, const std::vector<Range>& ranges);
 
   // Forgets what was moved before.
   void begin(const StepLoop& loop);
@@ -47,7 +48,8 @@ class Leaps {
 
   const KernelView kernel_;
   const Ops& ops_;
-  const Range all_;
+  const int n_;
+  const std::vector<Range> ranges_;
   Aligned<float> from_beta_, from_r_;  // where the last leap ended
   Aligned<float> p_, q_;               // p, and what r changes by along it
   Aligned<float> carry_, next_carry_;  // what rounding has kept from beta, now and at the point

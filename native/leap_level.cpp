@@ -11,7 +11,7 @@ inline int end_of(int block, Range range) { return block + kFloats < range.end ?
 }  // namespace
 
 PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range) {
-  PlaneSums sums{};
+  PlaneSums sums;
   for (int block = range.begin; block < range.end; block += kFloats) {
     vf dKd = {}, dKp = {}, pKp = {}, dr = {}, pr = {};
     for (int i = block; i < end_of(block, range); i += W) {
@@ -52,7 +52,7 @@ int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float 
 }
 
 ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range) {
-  ChordSums sums{};
+  ChordSums sums;
   for (int block = range.begin; block < range.end; block += kFloats) {
     vf slope = {}, curvature = {};
     for (int i = block; i < end_of(block, range); i += W) {

@@ -95,11 +95,15 @@ struct LeapArrays {
 };
 
 struct PlaneSums {
-  double dKd, dKp, pKp, dr, pr;
+  double dKd = 0, dKp = 0, pKp = 0, dr = 0, pr = 0;
+  void operator+=(const PlaneSums& more) {
+    dKd += more.dKd, dKp += more.dKp, pKp += more.pKp, dr += more.dr, pr += more.pr;
+  }
 };
 
 struct ChordSums {
-  double slope, curvature;
+  double slope = 0, curvature = 0;
+  void operator+=(const ChordSums& more) { slope += more.slope, curvature += more.curvature; }
 };
 
 struct Ops {

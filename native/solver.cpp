@@ -13,8 +13,9 @@ namespace {
 constexpr int kGapInterval = 16;          // steps between two looks at the gap
 constexpr int kFarInterval = 64;          // at most that, while it is
 constexpr double kFar = 4;                // times the tolerance
-constexpr int kLeapInterval = 128;        // steps between two leaps, after the first n/2
-constexpr double kStretch = 0.3;          // by which steps are longer, far from the optimum
+constexpr int kLeapInterval = 96;         // steps between two leaps, after the first n/2
+constexpr double kNear = 1.5;             // times the tolerance: where leaps end
+constexpr double kStretch = 0.15;         // by which steps are longer, far from the optimum
 constexpr double kExact = 8;              // times the tolerance: below it they become the best of their plane
 constexpr double kLeastRoom = 1e-3;       // of the widest box, that counts in full
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
@@ -32,7 +33,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range lef
       problem_(problem),
       ops_(ops()),
       loop_(kernel, left_out),
-      leaps_(kernel, loop_.nobody),
+      leaps_(kernel, loop_.nobody, loop_.sweeps()),
       all_{0, loop_.nobody},
       left_out_(left_out),
       total_weight_(total_weight),
@@ -249,25 +250,26 @@ float BoxSolver::enough_room(double tolerances) const {
 }
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
-int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double first_gap) {
+int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap) {
   is_settled_ = false;
   loop_.forget();
   loop_.stretch = 1;
-  loop_.enough_room = enough_room(first_gap / stop.tolerance);
+  loop_.enough_room = enough_room(last_gap / stop.tolerance);
   leaps_.begin(loop_);
   int64_t next_look = kGapInterval, next_leap = kernel_.n / 2;
   for (int64_t steps = 0;; ++steps) {
     int32_t key = loop_.apply();
     if (steps == next_leap) {
       next_leap += kLeapInterval;
-      if (leaps_.leap(loop_)) key = loop_.apply();
+      if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) key = loop_.apply();
     }
     if (steps == next_look) {
-      const double now = gap();
-      if (stop.is_cancelled() || now <= stop.tolerance) return steps;
-      loop_.stretch = stretch_at(steps, now / stop.tolerance);
-      loop_.enough_room = enough_room(now / stop.tolerance);
-      next_look += now > kFar * stop.tolerance ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
+      last_gap = gap();
+      if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
+      const double tolerances = last_gap / stop.tolerance;
+      loop_.stretch = stretch_at(steps, tolerances);
+      loop_.enough_room = enough_room(tolerances);
+      next_look += tolerances > kFar ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
     }
     if (steps >= max_steps || !loop_.step(key)) return steps;
   }

@@ -109,7 +109,7 @@ class BoxSolver {
   bool sums_are_too_large() const;
   float stretch_at(int64_t steps, double tolerances) const;
   float enough_room(double tolerances) const;
-  int64_t walk(const StopRule& stop, int64_t max_steps, double first_gap);
+  int64_t walk(const StopRule& stop, int64_t max_steps, double last_gap);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
   void settle();
   using SubtractRows = decltype(Ops::subtract_rows);

@@ -99,6 +99,7 @@ class StepLoop {
     return ops_.gap(r, beta, lo, hi, target, clip, sweeps_.data(), static_cast<int>(sweeps_.size()));
   }
 
+  const std::vector<Range>& sweeps() const { return sweeps_; }
   LoopArrays arrays() const { return {beta, r, lo, hi, rooms}; }
 
   const int nobody;

@@ -132,7 +132,7 @@ def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_leaps(make
     problem = replace(make(*noise(n)), clip=NO_CLIP)
     path = solve(problem, 4.0, [lam / n], tolerance=1e-4)
     assert path.status == CONVERGED
-    assert path.steps[0] > n / 2 + 10 * 128  # a leap every 128 steps, after the first n/2
+    assert path.steps[0] > n / 2 + 10 * 96  # a leap every 96 steps, after the first n/2
     assert path.true_gap(0) <= TRUE * 1e-4
     (exact,) = path.exact
     assert (path.beta[0] >= exact.lo * (1 + BOUND_ROUNDING)).all()

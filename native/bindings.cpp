@@ -177,7 +177,9 @@ auto square(const Cell& cell, void (Cell::*copy_row)(int, float*) const) {
 }
 
 auto neighbours_of(const Cell& cell) {
-  return to_numpy(std::vector<int32_t>(cell.neighbours()), {static_cast<size_t>(cell.n()), kNeighbours});
+  std::vector<int32_t> indices;
+  for (int i = 0; i < cell.n(); ++i) indices.insert(indices.end(), cell.neighbours(i), cell.neighbours(i) + kNeighbours);
+  return to_numpy(std::move(indices), {static_cast<size_t>(cell.n()), kNeighbours});
 }
 
 nb::dict row_counts(const Cell& cell) {

@@ -66,9 +66,8 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
       plan_(plan),
       n_threads_(n_threads),
       samples_(X, n, n_features),
-      neighbour_distances_(static_cast<size_t>(n) * kNeighbours),
-      neighbour_kernel_(static_cast<size_t>(n) * kNeighbours),
-      neighbours_(static_cast<size_t>(n) * kNeighbours) {
+      near_distances_(padded(n) * kNeighbours),
+      near_(padded(n)) {
   const bool full = plan.storage == Storage::full;
   if (full) distances_ = Aligned<float>(ld_ * n, Uninitialised{});
   if (plan.storage != Storage::rows) K_ = Aligned<float>(ld_ * n, Uninitialised{});
@@ -98,9 +97,8 @@ Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* ca
       n_threads_(1),
       whole_(&whole),
       rows_of_whole_(std::move(rows)),
-      neighbour_distances_(static_cast<size_t>(n_) * kNeighbours),
-      neighbour_kernel_(static_cast<size_t>(n_) * kNeighbours),
-      neighbours_(static_cast<size_t>(n_) * kNeighbours) {
+      near_distances_(padded(n_) * kNeighbours),
+      near_(padded(n_)) {
   Aligned<float> distances(ld_);
   NeighbourSearch search(n_);
   for (int i = 0; i < n_ && !is_set(cancelled); ++i) {
@@ -110,10 +108,19 @@ Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* ca
 }
 
 void Cell::find_neighbours(NeighbourSearch& search, int i, const float* distances) {
-  const size_t near = static_cast<size_t>(i) * kNeighbours;
-  search.find(distances, i, neighbours_.data() + near);
-  for (size_t c = near; c < near + kNeighbours; ++c)
-    if (neighbours_[c] < n_) neighbour_distances_[c] = distances[neighbours_[c]];
+  const int32_t* index = near_[i].index;
+  search.find(distances, i, near_[i].index);
+  for (int c = 0; c < kNeighbours; ++c)
+    if (index[c] < n_) near_distances_[static_cast<size_t>(i) * kNeighbours + c] = distances[index[c]];
+}
+
+void Cell::set_near_kernel() {
+  float kernel[kPad * kNeighbours];
+  for (int begin = 0; begin < n_; begin += kPad) {
+    const float* distances = near_distances_.data() + static_cast<size_t>(begin) * kNeighbours;
+    ops().kernel_values(kernel_, width_, distances, kernel, kPad * kNeighbours);
+    for (int i = 0; i < kPad; ++i) std::copy_n(kernel + i * kNeighbours, kNeighbours, near_[begin + i].kernel);
+  }
 }
 
 int Cell::add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip) {
@@ -138,7 +145,7 @@ void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
   width_ = width;
   if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialised{});
   n_prepared_ = n_problems();
-  ops().kernel_values(kernel_, width, neighbour_distances_.data(), neighbour_kernel_.data(), neighbour_kernel_.size());
+  set_near_kernel();
   if (cache_) cache_->set_width(width);
   BuildScratch scratch(ld_, cache_ ? n_threads_ : 0);
   const bool full = plan_.storage == Storage::full;

@@ -85,7 +85,7 @@ class Cell {
   Storage storage() const { return plan_.storage; }
   const RowCache* cache() const { return cache_.get(); }
 
-  const std::vector<int32_t>& neighbours() const { return neighbours_; }  // n x kNeighbours; see neighbours.h
+  const int32_t* neighbours(int i) const { return near_[i].index; }  // kNeighbours of them; see neighbours.h
 
   // One row of the distances or of K, n padded entries; for tests and for looking at a cell.
   void copy_distances(int i, float* out) const;
@@ -101,9 +101,10 @@ class Cell {
 
   static void judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result);
   KernelView view(const std::atomic<bool>* cancelled) const {
-    return {K_.data(), cache_.get(), ld_, n_, neighbours_.data(), neighbour_kernel_.data(), cancelled};
+    return {K_.data(), cache_.get(), ld_, n_, near_.data(), cancelled};
   }
   void find_neighbours(NeighbourSearch& search, int i, const float* distances);
+  void set_near_kernel();
   void make_kernel_rows(Range rows, float* const* out) const;
   void copy_columns(const float* row_of_whole, float* out) const;
   void copy_distances_of_whole(int i, float* out) const;
@@ -121,8 +122,8 @@ class Cell {
   float width_ = 0;  // none yet
   int n_prepared_ = 0;
   Samples samples_;
-  Aligned<float> distances_, K_, neighbour_distances_, neighbour_kernel_;
-  std::vector<int32_t> neighbours_;
+  Aligned<float> distances_, K_, near_distances_;
+  Aligned<Near> near_;
   std::unique_ptr<RowCache> cache_;
   std::vector<OwnedProblem> problems_;
 };

@@ -7,8 +7,7 @@
 namespace localsvm::LOCALSVM_LEVEL {
 
 // In steps_level.cpp.
-int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                        float enough, const Range* ranges, int n_ranges, int index_bits);
+int32_t update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges);
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges);
 bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);

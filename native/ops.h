@@ -28,13 +28,29 @@ struct Step {
   float di = 0, dj = 0;
 };
 
+// Coordinates near to one, and their entries of its row of K: in three cache lines, for which steps have to wait.
+struct alignas(64) Near {
+  int32_t index[kNeighbours];
+  float kernel[kNeighbours];
+};
+
 // Who may move along with a coordinate; `nobody` has the box [0, 0].
 struct Partners {
-  const int32_t* near;              // kNeighbours coordinates
-  const float* near_kernel;         // and their entries of K
+  const Near& near;
   const int32_t* recent;            // kRecent coordinates
   const float* const* recent_rows;  // and their rows of K
   int32_t nobody;
+};
+
+// A step that r does not know of, and what the next one is chosen by.
+struct Sweep {
+  float* r;
+  const uint32_t* rooms;
+  const float *row_i, *row_j;
+  float di, dj;
+  float enough;
+  int index_bits;
+  const Near* near;  // of all coordinates
 };
 
 // Where the first feature of sample i is in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...: a panel has all
@@ -138,9 +154,9 @@ struct Ops {
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
   // r -= di K_i + dj K_j on the ranges; returns the largest key: |r| times the room to its side (rooms.h), but at most
-  // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.
-  int32_t (*update_and_scan)(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                             float enough, const Range* ranges, int n_ranges, int index_bits);
+  // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.  Asks for what `near`
+  // has of the coordinate that is likely to be it.
+  int32_t (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);
 
   // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).

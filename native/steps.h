@@ -26,8 +26,7 @@ struct KernelView {
   RowCache* cache = nullptr;  // where its rows come from, when it is not stored
   size_t ld = 0;
   int n = 0;
-  const int32_t* neighbours = nullptr;      // n x kNeighbours
-  const float* neighbour_kernel = nullptr;  // n x kNeighbours
+  const Near* near = nullptr;
   const std::atomic<bool>* cancelled = nullptr;
   const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
   bool is_cancelled() const { return is_set(cancelled); }
@@ -39,10 +38,12 @@ class StepLoop {
   StepLoop(const KernelView& kernel, Range left_out)
       : nobody(static_cast<int>(padded(kernel.n))), kernel_(kernel), ops_(ops()) {
     const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
-    if (before.end < after.begin)
-      sweeps_ = {before, after};
-    else
+    if (before.end >= after.begin || before.size() + after.size() == 0)
       sweeps_ = {{0, nobody}};
+    else if (before.size() == 0 || after.size() == 0)
+      sweeps_ = {before.size() == 0 ? after : before};
+    else
+      sweeps_ = {before, after};
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;
@@ -76,8 +77,8 @@ class StepLoop {
 
   // Applies the last step to r; returns the key of the coordinate that adds most to the gap then.
   int32_t apply() {
-    const int32_t key = ops_.update_and_scan(r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, sweeps_.data(),
-                                             static_cast<int>(sweeps_.size()), index_bits_);
+    const Sweep sweep{r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, index_bits_, kernel_.near};
+    const int32_t key = ops_.update_and_scan(sweep, sweeps_.data(), static_cast<int>(sweeps_.size()));
     still();
     return key;
   }
@@ -121,8 +122,7 @@ class StepLoop {
     if (key <= index_mask) return false;
     const int i = key & index_mask;
     ask_for(i);
-    const size_t near = static_cast<size_t>(i) * kNeighbours;
-    const Partners partners{kernel_.neighbours + near, kernel_.neighbour_kernel + near, recent_, recent_rows_, nobody};
+    const Partners partners{kernel_.near[i], recent_, recent_rows_, nobody};
     if (!ops_.best_partner(r, rooms, i, partners, &pending_)) return false;
     stretch_pending();
     ask_for(pending_.j);

@@ -8,48 +8,69 @@ namespace localsvm::LOCALSVM_LEVEL {
 
 namespace {
 
-// A sweep over r: the last step, and the keys of coordinates that add most to the gap.
-struct Sweep {
-  float* r;
-  const uint32_t* rooms;
-  const float *row_i, *row_j;
-  vf di, dj, enough;
-  vi keep;
+// A sweep, with what is the same for all coordinates in all lanes.
+struct SweepVectors {
+  explicit SweepVectors(const Sweep& s)
+      : sweep(s),
+        di(splat(s.di)),
+        dj(splat(s.dj)),
+        enough(splat(s.enough)),
+        keep(splat(static_cast<int32_t>((~0u << s.index_bits) & 0x7fffffffu))) {}
+  const Sweep sweep;
+  const vf di, dj, enough;
+  const vi keep;
 };
 
 // V vectors from i on; each has its own best keys, all with the indices of the first.
 template <int V>
-inline void sweep_vectors(const Sweep& sweep, int i, vi id, vi* best) {
+inline void sweep_vectors(const SweepVectors& all, int i, vi id, vi* best) {
+  const Sweep& sweep = all.sweep;
   for (int v = 0; v < V; ++v, i += W) {
-    const vf r = load(sweep.r + i) - sweep.di * load(sweep.row_i + i) - sweep.dj * load(sweep.row_j + i);
+    const vf r = load(sweep.r + i) - all.di * load(sweep.row_i + i) - all.dj * load(sweep.row_j + i);
     store(sweep.r + i, r);
     const vi word = loaded_once(load(sweep.rooms + i));
-    best[v] = vmax(best[v], ((vi)(r * vmin(ahead(word, r), sweep.enough)) & sweep.keep) | id);
+    best[v] = vmax(best[v], ((vi)(r * vmin(ahead(word, r), all.enough)) & all.keep) | id);
   }
+}
+
+constexpr int kAtOnce = 4;  // vectors
+
+inline void sweep_range(const SweepVectors& all, Range range, vi* best) {
+  int i = range.begin;
+  vi id = lanes() + i;
+  for (; i + kAtOnce * W <= range.end; i += kAtOnce * W, id += kAtOnce * W) {
+    for (int c = 0; c < kAtOnce * W; c += 2 * kPad) {
+      __builtin_prefetch(all.sweep.row_i + i + c + kAhead);
+      __builtin_prefetch(all.sweep.row_j + i + c + kAhead);
+    }
+    sweep_vectors<kAtOnce>(all, i, id, best);
+  }
+  for (; i < range.end; i += kPad, id += kPad) sweep_vectors<kPad / W>(all, i, id, best);
+}
+
+inline int32_t largest_key(const vi* best) {
+  vi largest = best[0];
+  for (int v = 1; v < kAtOnce; ++v) largest = vmax(largest, best[v] + v * W);
+  return max_lane(largest);
+}
+
+inline void ask_for(const Near& near) {
+  for (size_t byte = 0; byte < sizeof near; byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(&near) + byte);
 }
 
 }  // namespace
 
-int32_t update_and_scan(float* r, const uint32_t* rooms, const float* row_i, const float* row_j, float di, float dj,
-                        float enough, const Range* ranges, int n_ranges, int index_bits) {
-  constexpr int kAtOnce = 4, kLast = kPad / W;
-  const Sweep sweep{r, rooms, row_i, row_j, splat(di), splat(dj), splat(enough),
-                    splat(static_cast<int32_t>((~0u << index_bits) & 0x7fffffffu))};
+int32_t update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges) {
+  const SweepVectors all(sweep);
   vi best[kAtOnce] = {};
-  for (const Range* range = ranges; range < ranges + n_ranges; ++range) {
-    int i = range->begin;
-    vi id = lanes() + i;
-    for (const int end = range->end; i + kAtOnce * W <= end; i += kAtOnce * W, id += kAtOnce * W) {
-      for (int c = 0; c < kAtOnce * W; c += 2 * kPad) {
-        __builtin_prefetch(row_i + i + c + kAhead);
-        __builtin_prefetch(row_j + i + c + kAhead);
-      }
-      sweep_vectors<kAtOnce>(sweep, i, id, best);
-    }
-    for (; i < range->end; i += kPad, id += kPad) sweep_vectors<kLast>(sweep, i, id, best);
-  }
-  for (int v = 1; v < kAtOnce; ++v) best[0] = vmax(best[0], best[v] + v * W);
-  return max_lane(best[0]);
+  for (int number = 0; number + 1 < n_ranges; ++number) sweep_range(all, ranges[number], best);
+  // Who is ahead after three quarters of the last range is likely to win.
+  const Range last = ranges[n_ranges - 1];
+  const int quarter = last.size() / 4 / (kAtOnce * kPad) * (kAtOnce * kPad);
+  sweep_range(all, {last.begin, last.end - quarter}, best);
+  ask_for(sweep.near[largest_key(best) & ((1 << sweep.index_bits) - 1)]);
+  sweep_range(all, {last.end - quarter, last.end}, best);
+  return largest_key(best);
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
@@ -104,8 +125,8 @@ inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
 bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step) {
   int32_t candidates[kCandidates];
   float k[kCandidates], di[kCandidates], dj[kCandidates];
-  std::memcpy(candidates, partners.near, kNeighbours * sizeof(int32_t));
-  std::memcpy(k, partners.near_kernel, kNeighbours * sizeof(float));
+  std::memcpy(candidates, partners.near.index, sizeof partners.near.index);
+  std::memcpy(k, partners.near.kernel, sizeof partners.near.kernel);
   // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
   for (int c = 0; c < kRecent; ++c) {
     const int32_t other = partners.recent[c], if_i = other == i ? ~0 : 0;

@@ -77,9 +77,10 @@ def fit_curves(evidence: Evidence, prior: FloatArray, strength: float) -> FloatA
     """
     problem = _Problem(evidence, prior, strength)
     u = np.ones_like(prior)
-    value = problem.value(u)
+    factors = problem.factors(u)
+    value = problem.value(u, factors)
     for _ in range(_MOST_STEPS):
-        gradient, hessian = problem.derivatives(u)
+        gradient, hessian = problem.derivatives(u, factors)
         step = -np.linalg.solve(hessian, gradient[..., None])[..., 0]
         active = -(gradient * step).sum(axis=1) > _TOLERANCE
         if not active.any():
@@ -88,12 +89,16 @@ def fit_curves(evidence: Evidence, prior: FloatArray, strength: float) -> FloatA
         length = np.where(active, 0.9 / np.maximum(0.9, (-step / u).max(axis=1)), 0.0)
         for _ in range(_MOST_HALVINGS):
             trial = u + length[:, None] * step
-            trial_value = problem.value(trial)
+            factors = problem.factors(trial)
+            trial_value = problem.value(trial, factors)
             worse = trial_value > value
             if not worse.any():
                 break
             length = np.where(worse, length / 2, length)
-        u, value = np.where(worse[:, None], u, trial), np.where(worse, value, trial_value)
+        else:
+            trial, trial_value = np.where(worse[:, None], u, trial), np.where(worse, value, trial_value)
+            factors = problem.factors(trial)
+        u, value = trial, trial_value
     return u * prior
 
 
@@ -108,14 +113,13 @@ class _Problem:
         # The observed classes enter the objective linearly: once is enough.
         self.observed = np.stack([self._by_group((plane * self.weight).sum(axis=1)) for plane in self.basis], axis=1)
 
-    def value(self, u: FloatArray) -> FloatArray:
-        log_sum = np.log(self._factors(u).sum(axis=1))
+    def value(self, u: FloatArray, factors: FloatArray) -> FloatArray:
+        log_sum = np.log(factors.sum(axis=1))
         loss = (u * self.observed).sum(axis=1) + self._by_group(self.row_weight * log_sum)
         return np.asarray(loss + self.strength * (u - 1.0 - np.log(u)).sum(axis=1))
 
-    def derivatives(self, u: FloatArray) -> tuple[FloatArray, FloatArray]:
-        p = self._factors(u)
-        p /= p.sum(axis=1, keepdims=True)
+    def derivatives(self, u: FloatArray, factors: FloatArray) -> tuple[FloatArray, FloatArray]:
+        p = factors / factors.sum(axis=1, keepdims=True)
         expected = [p * plane for plane in self.basis]
         mean = [plane.sum(axis=1) for plane in expected]
         n_increments = len(mean)
@@ -130,7 +134,7 @@ class _Problem:
             hessian[:, k, k] += self.strength / u[:, k] ** 2
         return gradient, hessian
 
-    def _factors(self, u: FloatArray) -> FloatArray:
+    def factors(self, u: FloatArray) -> FloatArray:
         """Return exp(-E) of every row and class."""
         energy = self.impossible.copy()
         for plane, factor in zip(self.basis, u.T, strict=True):

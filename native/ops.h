@@ -130,6 +130,9 @@ struct Ops {
   // the x_j are in panels of kPad samples.
   void (*distances)(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
                     float* const* out);
+  // The same for the kernel's values.
+  void (*kernel_rows)(Kernel kernel, float width, const float* const* x, int count, const float* panels, int n_features,
+                      Range columns, float* const* out);
 
   // The smallest entry of each of kRowGroups groups that make up a row of n distances (infinite where a group is empty).
   void (*group_minima)(const float* distances, int n, float* minima);

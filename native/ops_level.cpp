@@ -15,11 +15,26 @@ inline void add_distance(vf difference, vf& sum) {
     sum += difference * difference;
 }
 
+// What becomes of a distance: nothing, or the kernel's value.
+struct AsIs {
+  vf operator()(vf distance) const { return distance; }
+};
+
+inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
+  return exp2_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
+}
+
+template <Kernel kKernel>
+struct KernelValue {
+  vf scale;
+  vf operator()(vf distance) const { return kernel_of(kKernel, distance, scale); }
+};
+
 // H points against V vectors of samples: each loaded x_j serves H points, each broadcast x V vectors.  The sum over
 // features runs in order for every entry, so the result does not depend on the blocking, and d(i, j) = d(j, i).
-template <bool kManhattan, int H, int V>
+template <bool kManhattan, int H, int V, typename Finish>
 inline void distance_block(const float* const* x, const float* panels, int n_features, int j, int at,
-                           float* const* out) {
+                           float* const* out, const Finish& finish) {
   const float* sample[V];
   for (int v = 0; v < V; ++v) {
     const int first = j + v * W;
@@ -35,39 +50,59 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
       for (int a = 0; a < H; ++a) add_distance<kManhattan>(x[a][k] - xj, acc[a][v]);
     }
   for (int a = 0; a < H; ++a)
-    for (int v = 0; v < V; ++v) store(out[a] + at + v * W, acc[a][v]);
+    for (int v = 0; v < V; ++v) store(out[a] + at + v * W, finish(acc[a][v]));
 }
 
 // Eight sums at a time keep the multipliers busy, whatever the number of points.
-template <bool kManhattan, int H>
+template <bool kManhattan, int H, typename Finish>
 inline void distance_rows(const float* const* x, const float* panels, int n_features, Range columns, int at,
-                          float* const* out) {
+                          float* const* out, const Finish& finish) {
   constexpr int V = 8 / H;
   int j = columns.begin;
   for (; j + V * W <= columns.end; j += V * W, at += V * W)
-    distance_block<kManhattan, H, V>(x, panels, n_features, j, at, out);
-  for (; j < columns.end; j += W, at += W) distance_block<kManhattan, H, 1>(x, panels, n_features, j, at, out);
+    distance_block<kManhattan, H, V>(x, panels, n_features, j, at, out, finish);
+  for (; j < columns.end; j += W, at += W) distance_block<kManhattan, H, 1>(x, panels, n_features, j, at, out, finish);
 }
 
-template <bool kManhattan>
+template <bool kManhattan, typename Finish>
 inline void distances_by(const float* const* x, int count, const float* panels, int n_features, Range columns,
-                         float* const* out) {
+                         float* const* out, const Finish& finish) {
   constexpr int kStrip = 128;  // samples that stay in the cache while all points are compared with them
   for (int j = columns.begin; j < columns.end; j += kStrip) {
     const Range strip{j, j + kStrip < columns.end ? j + kStrip : columns.end};
     const int at = j - columns.begin;
     int a = 0;
-    for (; a + 4 <= count; a += 4) distance_rows<kManhattan, 4>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 3) distance_rows<kManhattan, 3>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 2) distance_rows<kManhattan, 2>(x + a, panels, n_features, strip, at, out + a);
-    if (count - a == 1) distance_rows<kManhattan, 1>(x + a, panels, n_features, strip, at, out + a);
+    for (; a + 4 <= count; a += 4) distance_rows<kManhattan, 4>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 3) distance_rows<kManhattan, 3>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 2) distance_rows<kManhattan, 2>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 1) distance_rows<kManhattan, 1>(x + a, panels, n_features, strip, at, out + a, finish);
   }
 }
 
 void distances(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
                float* const* out) {
-  const auto by = kernel == Kernel::manhattan ? distances_by<true> : distances_by<false>;
-  by(x, count, panels, n_features, columns, out);
+  const auto by = kernel == Kernel::manhattan ? distances_by<true, AsIs> : distances_by<false, AsIs>;
+  by(x, count, panels, n_features, columns, out, AsIs{});
+}
+
+// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still gives 1.
+inline vf kernel_scale(Kernel kernel, float width) {
+  constexpr double kLog2E = 1.4426950408889634;
+  const double scale = kLog2E / (kernel == Kernel::gauss ? static_cast<double>(width) * width : width);
+  return splat(scale > 3e38 ? -3e38f : static_cast<float>(-scale));
+}
+
+void kernel_rows(Kernel kernel, float width, const float* const* x, int count, const float* panels, int n_features,
+                 Range columns, float* const* out) {
+  const vf scale = kernel_scale(kernel, width);
+  switch (kernel) {
+    case Kernel::gauss:
+      return distances_by<false>(x, count, panels, n_features, columns, out, KernelValue<Kernel::gauss>{scale});
+    case Kernel::laplace:
+      return distances_by<false>(x, count, panels, n_features, columns, out, KernelValue<Kernel::laplace>{scale});
+    case Kernel::manhattan:
+      return distances_by<true>(x, count, panels, n_features, columns, out, KernelValue<Kernel::manhattan>{scale});
+  }
 }
 
 // A group is a lane of a stretch of the row.
@@ -98,17 +133,6 @@ int find_within(const float* distances, int n, float limit, int32_t* found, int 
     for (; within != 0 && count < room; within &= within - 1) found[count++] = j + __builtin_ctz(within);
   }
   return count;
-}
-
-inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
-  return exp2_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
-}
-
-// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still gives 1.
-inline vf kernel_scale(Kernel kernel, float width) {
-  constexpr double kLog2E = 1.4426950408889634;
-  const double scale = kLog2E / (kernel == Kernel::gauss ? static_cast<double>(width) * width : width);
-  return splat(scale > 3e38 ? -3e38f : static_cast<float>(-scale));
 }
 
 void kernel_values(Kernel kernel, float width, const float* distances, float* k, size_t n) {
@@ -303,6 +327,7 @@ const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL),
     W,
     distances,
+    kernel_rows,
     group_minima,
     find_within,
     kernel_values,

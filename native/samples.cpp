@@ -1,6 +1,5 @@
 #include "samples.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace localsvm {
@@ -42,17 +41,7 @@ void Samples::distances(Kernel kernel, const int* rows, int count, Range columns
 void Samples::kernel_rows(Kernel kernel, float width, const int* rows, int count, Range columns,
                           float* const* out) const {
   const Packed packed(*this, rows, count);
-  std::vector<float*> part(out, out + count);
-  // Distances become kernel values while they are in the first level of cache.
-  constexpr int kPart = 512;
-  for (int begin = columns.begin; begin < columns.end; begin += kPart) {
-    const Range some{begin, std::min(begin + kPart, columns.end)};
-    ops().distances(kernel, packed.rows(), count, panels_.data(), n_features_, some, part.data());
-    for (float*& values : part) {
-      ops().kernel_values(kernel, width, values, values, static_cast<size_t>(some.size()));
-      values += some.size();
-    }
-  }
+  ops().kernel_rows(kernel, width, packed.rows(), count, panels_.data(), n_features_, columns, out);
 }
 
 }  // namespace localsvm

@@ -114,7 +114,8 @@ class BoxPaths:
         self._risk_is_value = columns.problems[0].loss.risk_is_value  # of all problems of a cell
         self._problem = columns.problem
         # By fold, the solutions at the first lams of the width before: near to those of the next one.
-        self._firsts: dict[int, NDArray[np.float32]] = {}
+        self._firsts = np.zeros((native.rows.n_folds, len(columns.row)), dtype=np.float32)
+        self._folds_known: set[int] = set()
         self._cell = Cell(*native.arguments)
         self._cells, self._numbers = [], []
         for problem in columns.problems:
@@ -147,19 +148,19 @@ class BoxPaths:
         return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
 
     def _guesses(self, folds: Sequence[int]) -> NDArray[np.float32] | None:
-        known = [self._firsts[fold] for fold in folds if fold in self._firsts]
-        return np.stack(known) if len(known) == len(folds) else None
+        return self._firsts[list(folds)] if self._folds_known.issuperset(folds) else None
 
     def _remember_firsts(self, plan: PathPlan, beta: NDArray[np.float32]) -> None:
         """Keep the first solutions of each fold; those of problems that were left out now stay."""
+        folds = [fold for fold in plan.folds if fold >= 0]
+        if not folds or not any(plan.n_lams):
+            return
         if all(plan.n_lams):
-            firsts = zip(plan.folds, beta[:, 0].copy(), strict=True)
-            self._firsts.update((fold, first) for fold, first in firsts if fold >= 0)
-        elif any(plan.n_lams):
-            solved = np.array(plan.n_lams)[self._problem] > 0
-            for number, fold in enumerate(plan.folds):
-                if fold in self._firsts:
-                    self._firsts[fold][solved] = beta[number, 0, solved]
+            self._firsts[folds] = beta[:, 0]
+            self._folds_known.update(folds)
+        elif self._folds_known.issuperset(folds):
+            solved = np.flatnonzero(np.array(plan.n_lams)[self._problem])
+            self._firsts[np.array(folds)[:, None], solved] = beta[:, 0, solved]
 
 
 def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:

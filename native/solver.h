@@ -112,6 +112,7 @@ class BoxSolver {
   int64_t walk(const StopRule& stop, int64_t max_steps, double last_gap);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
   void settle();
+  double squared_norm() const;
   using SubtractRows = decltype(Ops::subtract_rows);
   void subtract_moved(double* sums, Range columns, SubtractRows subtract);  // the columns of the rows in moved_
   void recompute();                                                         // base_r, from scratch

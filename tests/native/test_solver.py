@@ -107,7 +107,10 @@ def test_a_tiny_lam_converges_or_says_that_precision_ended_it(name, width):
     path = solve(problem, width, np.geomspace(1e-3, 1e-8, 6) / len(problem.target))
     assert np.isfinite(path.beta).all()
     assert np.isin(path.status, [CONVERGED, PRECISION]).all()
-    assert ((path.gap <= TOLERANCE) == (path.status == CONVERGED)).all()
+    small, converged = path.gap <= TOLERANCE, path.status == CONVERGED
+    assert small[converged].all()
+    # Below zero it proves nothing where K, rounded, is not positive definite.
+    assert (path.gap[small & ~converged] < 0).all()
 
 
 @hard_problems
@@ -158,6 +161,15 @@ def test_certificates_are_true_for_coefficients_of_any_size(problem, width, smal
     path = solve(problem, width, np.geomspace(10, smallest / len(problem.target), 8))
     for q in np.flatnonzero(path.status == CONVERGED):
         assert path.true_gap(q) <= TRUE * TOLERANCE
+
+
+@pytest.mark.parametrize("width", [1.0, 3.0])
+def test_a_gap_below_zero_that_a_rounded_kernel_made_is_no_certificate(width):
+    # Coin flips: coefficients grow until they find out that the rounded matrix is not positive definite.
+    random = np.random.default_rng(0)
+    X, y = random.random((200, 2)).astype(np.float32), np.where(random.random(200) < 0.5, -1.0, 1.0)
+    path = solve(hinge(X, y), width, [1e-20, 1e-22])
+    assert (path.status == PRECISION).all()
 
 
 @pytest.mark.parametrize("lam", [1e300, 1e44, 1e-44, 1e-300])

@@ -30,4 +30,4 @@ class GridEdgeWarning(UserWarning):
 
 
 class PrecisionWarning(UserWarning):
-    """Some solves ended before the tolerance was reached; their certificates say how far."""
+    """Some solves could not be certified; their certificates say how far they came."""

@@ -84,7 +84,7 @@ def test_the_advised_range_is_taken_as_it_is_written(rings):
     assert advised.width == (1e-5, 1)
 
 
-def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice(rings):
+def test_solves_that_cannot_be_certified_are_warned_of_with_count_and_advice(rings):
     # Coin flips under a wide kernel with next to no regularisation: coefficients grow until single
     # precision cannot tell their sums apart.
     X = np.random.RandomState(0).uniform(size=(200, 2))
@@ -95,7 +95,7 @@ def test_solves_that_end_above_the_tolerance_are_warned_of_with_count_and_advice
     assert certificates.n_unconverged > 0
     (message,) = messages
     assert re.fullmatch(
-        rf"{certificates.n_unconverged} of 20 solves ended above the tolerance \(largest gap .*\); "
+        rf"{certificates.n_unconverged} of 20 solves could not be certified \(gaps of up to .* in size\); "
         r".* Leave such lams out of Grid\(lams=\.\.\.\)\.",
         message,
     )

@@ -112,14 +112,14 @@ class Certificates:
     status: NDArray[np.int8]
     steps: NDArray[np.int64]
     n_unconverged: int = 0
-    """Number of solves that ended above the tolerance, the last with refit="retrain" included."""
+    """Number of solves that could not be certified, the last with refit="retrain" included."""
     refit_gap: float = np.nan
     """Gap of the last solve with refit="retrain"."""
     refit_status: int = SKIPPED
 
 
 def count_unconverged(status: NDArray[np.int8]) -> int:
-    """Return how many solves ended above the tolerance."""
+    """Return how many solves could not be certified."""
     return int(((status == STATUS.index("max_steps")) | (status == STATUS.index("precision"))).sum())
 
 

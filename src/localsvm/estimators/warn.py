@@ -28,7 +28,7 @@ def warn_of_edges(cells: Sequence[TrainedCell], settings: CellSettings, stacklev
 
 
 def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stacklevel: int) -> None:
-    """Warn of solves that ended above the tolerance."""
+    """Warn of solves that could not be certified."""
     for sentence in precision_sentences(cells, settings):
         warnings.warn(sentence, PrecisionWarning, stacklevel)
 
@@ -43,15 +43,15 @@ def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list
 
 
 def precision_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
-    """Say how many solves ended above the tolerance, if they are more than a few, and what to do."""
+    """Say how many solves could not be certified, if they are more than a few, and what to do."""
     unconverged = sum(cell.certificates.n_unconverged for cell in cells)
     solves = sum(int(np.isfinite(cell.certificates.gap).sum()) * len(cell.width) for cell in cells)
     if unconverged <= _FEW * solves:
         return []
     # Cells of one class have no solves.
-    gap = max(float(np.nanmax(cell.certificates.gap)) for cell in cells if cell.certificates.gap.size)
+    gap = max(float(np.nanmax(np.abs(cell.certificates.gap))) for cell in cells if cell.certificates.gap.size)
     return [
-        f"{unconverged} of {solves} solves ended above the tolerance (largest gap {gap:.2g}); this "
+        f"{unconverged} of {solves} solves could not be certified (gaps of up to {gap:.2g} in size); this "
         f"happens at very small lam. Leave such lams out{_narrower(settings.own_grid)}."
     ]
 

@@ -108,8 +108,8 @@ Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* ca
 }
 
 void Cell::find_neighbours(NeighbourSearch& search, int i, const float* distances) {
-  const int32_t* index = near_[i].index;
-  search.find(distances, i, near_[i].index);
+  int32_t* index = near_[i].index;
+  search.find(distances, i, index);
   for (int c = 0; c < kNeighbours; ++c)
     if (index[c] < n_) near_distances_[static_cast<size_t>(i) * kNeighbours + c] = distances[index[c]];
 }

@@ -38,12 +38,9 @@ class StepLoop {
   StepLoop(const KernelView& kernel, Range left_out)
       : nobody(static_cast<int>(padded(kernel.n))), kernel_(kernel), ops_(ops()) {
     const Range before = Range{0, left_out.begin}.padded(), after = Range{left_out.end, kernel.n}.padded();
-    if (before.end >= after.begin || before.size() + after.size() == 0)
-      sweeps_ = {{0, nobody}};
-    else if (before.size() == 0 || after.size() == 0)
-      sweeps_ = {before.size() == 0 ? after : before};
-    else
-      sweeps_ = {before, after};
+    for (const Range& range : {before, after})
+      if (range.size() > 0) sweeps_.push_back(range);
+    if (sweeps_.empty() || before.end >= after.begin) sweeps_ = {{0, nobody}};
     // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (nobody + kPad + 1023) / 1024 * 1024 + kStagger;

@@ -7,7 +7,7 @@
 namespace localsvm::LOCALSVM_LEVEL {
 
 // In steps_level.cpp.
-int32_t update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges);
+Scan update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges);
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges);
 bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);

@@ -53,6 +53,13 @@ struct Sweep {
   const Near* near;  // of all coordinates
 };
 
+// What a sweep finds: the key of the coordinate to move next, and about what the gap would be without clipping, the sum of |r|
+// times room, from every fourth vector.
+struct Scan {
+  int32_t key;
+  float open_gap;
+};
+
 // Where the first feature of sample i is in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...: a panel has all
 // features, each of kPad samples, so that the next feature is kPad behind.
 inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
@@ -158,8 +165,8 @@ struct Ops {
 
   // r -= di K_i + dj K_j on the ranges; returns the largest key: |r| times the room to its side (rooms.h), but at most
   // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.  Asks for what `near`
-  // has of the coordinate that is likely to be it.
-  int32_t (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);
+  // has of the coordinate that is likely to be it.  Slow where subnormal numbers are (simd.h).
+  Scan (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);
 
   // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
   // of a box-constrained dual in units of the box (see solver.h).

@@ -195,9 +195,10 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
   return (vi)gather(reinterpret_cast<const float*>(p), index);
 }
 
+typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
+
 // The halves of words, as rooms.h has them.
 static inline vi pack(vf l, vf u) {
-  typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
   return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | ((((vu)l & 0x7fffffffu) + 0xffffu) >> 16));
 }
 // What GCC would otherwise read from memory again for each of its uses.
@@ -209,16 +210,19 @@ static inline vi loaded_once(vi v) {
 }
 static inline vf below(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
 static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
-// How far a coordinate may go to the side of r.
+// How far a coordinate may go to the side of r, at most a 64th too far: the half for the other side is left below it, subnormal
+// where this one is zero, and lost in it elsewhere.
 static inline vf ahead(vi word, vf r) {
 #if defined(__AVX512F__)
   const __mmask16 down = _mm512_movepi32_mask((__m512i)r);
-  return (vf)_mm512_mask_slli_epi32((__m512i)above(word), down, (__m512i)word, 16);
+  return (vf)_mm512_mask_rol_epi32((__m512i)word, down, (__m512i)word, 16);
 #elif defined(__AVX2__)
-  return (vf)_mm256_blendv_ps((__m256)above(word), (__m256)(word << 16), (__m256)r);
+  const __m128i swap = _mm_setr_epi8(2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13);
+  const __m256i swapped = _mm256_shuffle_epi8((__m256i)word, _mm256_broadcastsi128_si256(swap));
+  return (vf)_mm256_blendv_ps((__m256)word, (__m256)swapped, (__m256)r);
 #else
-  const vi down = (vi)r >> 31;
-  return (vf)((word << 16 & down) | (word & (int32_t)0xffff0000 & ~down));
+  const vi down = (vi)r >> 31, swapped = word << 16 | (vi)((vu)word >> 16);
+  return (vf)((swapped & down) | (word & ~down));
 #endif
 }
 
@@ -263,6 +267,15 @@ static inline double sum(half_vd v) {
 #endif
 }
 static inline double sum(vf v) { return sum(widen_first(v) + widen_second(v)); }
+static inline float sum_in_float(vf v) {
+#if defined(__AVX512F__)
+  return _mm512_reduce_add_ps((__m512)v);
+#else
+  float s = 0;
+  for (int i = 0; i < W; ++i) s += v[i];
+  return s;
+#endif
+}
 
 // 2^x for x <= 0, relative error below 2e-7; zero below -125.5, so that no value is subnormal, and 2^0 = 1.
 // 2^x = 2^(n-1) * 2 * 2^r, n = round(x), |r| <= 1/2, 2 * 2^r by a polynomial of degree 5.  Adding `magic` rounds x to a whole

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "row_batches.h"
+#include "subnormals.h"
 
 namespace localsvm {
 
 namespace {
-constexpr int kGapInterval = 16;          // steps between two looks at the gap
-constexpr int kFarInterval = 64;          // at most that, while it is
-constexpr double kFar = 4;                // times the tolerance
-constexpr int kLeapInterval = 96;         // steps between two leaps, after the first n/2
+constexpr int kLookInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
+constexpr int kLeapInterval = 96;         // steps between two leaps
 constexpr double kNear = 1.5;             // times the tolerance: where leaps end
 constexpr double kStretch = 0.15;         // by which steps are longer, far from the optimum
 constexpr double kExact = 8;              // times the tolerance: below it they become the best of their plane
@@ -249,29 +248,46 @@ float BoxSolver::enough_room(double tolerances) const {
   return static_cast<float>(share * scale_ * largest_unit_);
 }
 
+// The gap between two looks: sweeps find it on their way, but for what clipping takes off it, which changes slowly.
+class GapEstimate {
+ public:
+  explicit GapEstimate(double unit) : unit_(unit) {}
+  void set(double gap, const Scan& scan) { clipped_ = gap - scan.open_gap / unit_; }
+  double at(const Scan& scan) const { return clipped_ + scan.open_gap / unit_; }
+
+ private:
+  const double unit_;
+  double clipped_ = 0;
+};
+
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap) {
+  const NoSubnormals no_subnormals;
   is_settled_ = false;
   loop_.forget();
   loop_.stretch = 1;
   loop_.enough_room = enough_room(last_gap / stop.tolerance);
-  leaps_.begin(loop_);
-  int64_t next_look = kGapInterval, next_leap = kernel_.n / 2;
+  GapEstimate estimate(scale_ * total_weight_);
+  const int64_t first_leap = std::max(kernel_.n / 4, kLeapInterval);
+  int64_t next_look = kLookInterval, next_leap = first_leap;
   for (int64_t steps = 0;; ++steps) {
-    int32_t key = loop_.apply();
+    Scan scan = loop_.apply();
+    if (steps == 0) estimate.set(last_gap, scan);
+    if (steps == first_leap - kLeapInterval) leaps_.begin(loop_);
     if (steps == next_leap) {
       next_leap += kLeapInterval;
-      if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) key = loop_.apply();
+      if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) scan = loop_.apply();
     }
-    if (steps == next_look) {
+    if (steps == next_look || estimate.at(scan) <= stop.tolerance) {
       last_gap = gap();
       if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
+      estimate.set(last_gap, scan);
       const double tolerances = last_gap / stop.tolerance;
       loop_.stretch = stretch_at(steps, tolerances);
       loop_.enough_room = enough_room(tolerances);
-      next_look += tolerances > kFar ? std::clamp<int64_t>(steps / 4, kGapInterval, kFarInterval) : kGapInterval;
+      next_look = steps + kLookInterval;
     }
-    if (steps >= max_steps || !loop_.step(key)) return steps;
+    if (steps >= max_steps || !loop_.step(scan.key)) return steps;
   }
 }
 

@@ -72,12 +72,12 @@ class StepLoop {
 
   void set_rooms() { ops_.set_rooms(arrays(), {0, nobody}); }
 
-  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then.
-  int32_t apply() {
+  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then, and about that gap.
+  Scan apply() {
     const Sweep sweep{r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, index_bits_, kernel_.near};
-    const int32_t key = ops_.update_and_scan(sweep, sweeps_.data(), static_cast<int>(sweeps_.size()));
+    const Scan scan = ops_.update_and_scan(sweep, sweeps_.data(), static_cast<int>(sweeps_.size()));
     still();
-    return key;
+    return scan;
   }
 
   // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate

@@ -21,21 +21,37 @@ struct SweepVectors {
   const vi keep;
 };
 
+constexpr int kAtOnce = 4;  // vectors
+
+// What a sweep has found so far: the best keys, and sums of |r| times room over the first of kAtOnce vectors, and of those
+// few that are not so many at once.
+struct Found {
+  vi best[kAtOnce] = {};
+  vf sampled = {}, rest = {};
+
+  int32_t largest_key() const {
+    vi largest = best[0];
+    for (int v = 1; v < kAtOnce; ++v) largest = vmax(largest, best[v] + v * W);
+    return max_lane(largest);
+  }
+  float open_gap() const { return sum_in_float(kAtOnce * sampled + kPad / W * rest); }
+};
+
 // V vectors from i on; each has its own best keys, all with the indices of the first.
 template <int V>
-inline void sweep_vectors(const SweepVectors& all, int i, vi id, vi* best) {
+inline void sweep_vectors(const SweepVectors& all, int i, vi id, vi* best, vf& sum) {
   const Sweep& sweep = all.sweep;
   for (int v = 0; v < V; ++v, i += W) {
     const vf r = load(sweep.r + i) - all.di * load(sweep.row_i + i) - all.dj * load(sweep.row_j + i);
     store(sweep.r + i, r);
     const vi word = loaded_once(load(sweep.rooms + i));
-    best[v] = vmax(best[v], ((vi)(r * vmin(ahead(word, r), all.enough)) & all.keep) | id);
+    const vf room = ahead(word, r);
+    best[v] = vmax(best[v], ((vi)(r * vmin(room, all.enough)) & all.keep) | id);
+    if (v == 0) sum += vabs(r) * room;
   }
 }
 
-constexpr int kAtOnce = 4;  // vectors
-
-inline void sweep_range(const SweepVectors& all, Range range, vi* best) {
+inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
   int i = range.begin;
   vi id = lanes() + i;
   for (; i + kAtOnce * W <= range.end; i += kAtOnce * W, id += kAtOnce * W) {
@@ -43,15 +59,9 @@ inline void sweep_range(const SweepVectors& all, Range range, vi* best) {
       __builtin_prefetch(all.sweep.row_i + i + c + kAhead);
       __builtin_prefetch(all.sweep.row_j + i + c + kAhead);
     }
-    sweep_vectors<kAtOnce>(all, i, id, best);
+    sweep_vectors<kAtOnce>(all, i, id, found.best, found.sampled);
   }
-  for (; i < range.end; i += kPad, id += kPad) sweep_vectors<kPad / W>(all, i, id, best);
-}
-
-inline int32_t largest_key(const vi* best) {
-  vi largest = best[0];
-  for (int v = 1; v < kAtOnce; ++v) largest = vmax(largest, best[v] + v * W);
-  return max_lane(largest);
+  for (; i < range.end; i += kPad, id += kPad) sweep_vectors<kPad / W>(all, i, id, found.best, found.rest);
 }
 
 inline void ask_for(const Near& near) {
@@ -60,17 +70,17 @@ inline void ask_for(const Near& near) {
 
 }  // namespace
 
-int32_t update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges) {
+Scan update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges) {
   const SweepVectors all(sweep);
-  vi best[kAtOnce] = {};
-  for (int number = 0; number + 1 < n_ranges; ++number) sweep_range(all, ranges[number], best);
+  Found found;
+  for (int number = 0; number + 1 < n_ranges; ++number) sweep_range(all, ranges[number], found);
   // Who is ahead after three quarters of the last range is likely to win.
   const Range last = ranges[n_ranges - 1];
   const int quarter = last.size() / 4 / (kAtOnce * kPad) * (kAtOnce * kPad);
-  sweep_range(all, {last.begin, last.end - quarter}, best);
-  ask_for(sweep.near[largest_key(best) & ((1 << sweep.index_bits) - 1)]);
-  sweep_range(all, {last.end - quarter, last.end}, best);
-  return largest_key(best);
+  sweep_range(all, {last.begin, last.end - quarter}, found);
+  ask_for(sweep.near[found.largest_key() & ((1 << sweep.index_bits) - 1)]);
+  sweep_range(all, {last.end - quarter, last.end}, found);
+  return {found.largest_key(), found.open_gap()};
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,

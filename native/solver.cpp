@@ -14,8 +14,6 @@ namespace {
 constexpr int kLookInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
 constexpr int kLeapInterval = 96;         // steps between two leaps
 constexpr double kNear = 1.5;             // times the tolerance: where leaps end
-constexpr double kStretch = 0.15;         // by which steps are longer, far from the optimum
-constexpr double kExact = 8;              // times the tolerance: below it they become the best of their plane
 constexpr double kLeastRoom = 1e-3;       // of the widest box, that counts in full
 constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
 constexpr int kMostUnsettled = 8;         // times n steps of a path between two settlements
@@ -233,14 +231,6 @@ double BoxSolver::gap() const {
   return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
 }
 
-// Steps over-relax when the inner coefficients are those that will be inner ones at the end, and not any more when the gap,
-// to which what is overshot adds, is all but small enough.
-float BoxSolver::stretch_at(int64_t steps, double tolerances) const {
-  const double settled = std::min(1.0, static_cast<double>(steps) / kernel_.n);
-  const double far = std::clamp((tolerances - 1) / kExact, 0.0, 1.0);
-  return static_cast<float>(1 + kStretch * settled * far);
-}
-
 // A coordinate adds its residual times its room to the gap.  Far from the optimum residuals are what matters, and any room will
 // do; when the gap is small enough, all of the room counts.
 float BoxSolver::enough_room(double tolerances) const {
@@ -265,7 +255,6 @@ int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap
   const NoSubnormals no_subnormals;
   is_settled_ = false;
   loop_.forget();
-  loop_.stretch = 1;
   loop_.enough_room = enough_room(last_gap / stop.tolerance);
   GapEstimate estimate(scale_ * total_weight_);
   const int64_t first_leap = std::max(kernel_.n / 4, kLeapInterval);
@@ -283,7 +272,6 @@ int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap
       if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
       estimate.set(last_gap, scan);
       const double tolerances = last_gap / stop.tolerance;
-      loop_.stretch = stretch_at(steps, tolerances);
       loop_.enough_room = enough_room(tolerances);
       next_look = steps + kLookInterval;
     }

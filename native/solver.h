@@ -9,9 +9,8 @@
 //
 // Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
 // the one that adds most to the gap; its partner is the best of its near neighbours and of the coordinates moved last:
-// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  Steps between
-// inner points of the boxes are over-relaxed, as in SOR, until the gap is nearly small enough, and what many of them have
-// moved is carried on (leap.h).
+// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  What many
+// steps have moved is carried on (leap.h).
 //
 // Stops when the clipped duality gap in risk units,
 //   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
@@ -107,7 +106,6 @@ class BoxSolver {
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   void account_for_rounding(double growth);
   bool sums_are_too_large() const;
-  float stretch_at(int64_t steps, double tolerances) const;
   float enough_room(double tolerances) const;
   int64_t walk(const StopRule& stop, int64_t max_steps, double last_gap);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow

@@ -104,7 +104,6 @@ class StepLoop {
   float *r, *beta, *lo, *hi;
   uint32_t* rooms;           // how far beta is from lo and hi
   float enough_room = 1;     // more does not count when a coordinate is chosen
-  float stretch = 1;         // of steps between inner points of the boxes; less than 2
   double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
 
  private:
@@ -121,24 +120,8 @@ class StepLoop {
     ask_for(i);
     const Partners partners{kernel_.near[i], recent_, recent_rows_, nobody};
     if (!ops_.best_partner(r, rooms, i, partners, &pending_)) return false;
-    stretch_pending();
     ask_for(pending_.j);
     return true;
-  }
-
-  // Between inner points of both boxes a step goes beyond the best point of its plane.  As long as it goes less than twice
-  // as far, it gains.
-  void stretch_pending() {
-    const float di = stretch * pending_.di, dj = stretch * pending_.dj;
-    // No branches, which nobody could foresee.
-    const bool both = stays_inside(pending_.i, di) & ((dj == 0) | stays_inside(pending_.j, dj));
-    const float factor[2] = {1, stretch};
-    pending_.di *= factor[both];
-    pending_.dj *= factor[both];
-  }
-
-  bool stays_inside(int i, float delta) const {
-    return (lo[i] < std::min(beta[i], beta[i] + delta)) & (hi[i] > std::max(beta[i], beta[i] + delta));
   }
 
   // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.

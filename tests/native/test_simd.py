@@ -135,11 +135,12 @@ def test_every_level_ends_with_true_certificates(level, kernel):
 def test_a_trained_cell_has_the_same_risk_at_every_level(task, kernel):
     settings = CellSettings(kernel=kernel, grid=Grid(n_widths=4, n_lams=4), n_folds=3)
     first, *others = at_each_level(lambda: train_cell(task, settings))
-    # Levels stop at different points within the gap, where a few samples near f = 0 change sides.
-    few = 5 / len(task.rows.y)
+    # Levels stop at different points within the gap, where samples near f = 0 change sides: one on average, more at small lams.
+    sample = 1 / len(task.rows.y)
     for other in others:
-        np.testing.assert_allclose(other.risks, first.risks, atol=few)
-        assert other.risk == pytest.approx(first.risk, abs=few)
+        assert np.abs(other.risks - first.risks).mean() <= sample
+        np.testing.assert_allclose(other.risks, first.risks, atol=10 * sample)
+        assert other.risk == pytest.approx(first.risk, abs=5 * sample)
 
 
 def test_a_retrained_cell_has_the_same_objective_and_values_at_every_level(task):

@@ -51,10 +51,11 @@ struct Sweep {
   float enough;
   int index_bits;
   const Near* near;  // of all coordinates
+  int half;          // of them, 0 or 1: who may be chosen
 };
 
 // What a sweep finds: the key of the coordinate to move next, and about what the gap would be without clipping, the sum of |r|
-// times room, from every fourth vector.
+// times room, from some of the first half; no number if that was not looked at.
 struct Scan {
   int32_t key;
   float open_gap;
@@ -163,7 +164,7 @@ struct Ops {
   // out[m] = sum_{j in range} w_j rows[m]_j, all in double: rows are taken out of these sums again along the lambda path.
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
-  // r -= di K_i + dj K_j on the ranges; returns the largest key: |r| times the room to its side (rooms.h), but at most
+  // r -= di K_i + dj K_j on the ranges; returns the largest key of a half of them: |r| times the room to its side (rooms.h), but at most
   // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.  Asks for what `near`
   // has of the coordinate that is likely to be it.  Slow where subnormal numbers are (simd.h).
   Scan (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);

@@ -241,13 +241,24 @@ float BoxSolver::enough_room(double tolerances) const {
 // The gap between two looks: sweeps find it on their way, but for what clipping takes off it, which changes slowly.
 class GapEstimate {
  public:
-  explicit GapEstimate(double unit) : unit_(unit) {}
-  void set(double gap, const Scan& scan) { clipped_ = gap - scan.open_gap / unit_; }
-  double at(const Scan& scan) const { return clipped_ + scan.open_gap / unit_; }
+  GapEstimate(double unit, double gap) : unit_(unit), seen_(gap) {}
+  void look(double gap) {
+    seen_ = gap;
+    is_new_ = true;
+  }
+  // No number if the sweep did not find it.
+  double after(const Scan& scan) {
+    if (is_new_ && !std::isnan(scan.open_gap)) {
+      clipped_ = seen_ - scan.open_gap / unit_;
+      is_new_ = false;
+    }
+    return clipped_ + scan.open_gap / unit_;
+  }
 
  private:
   const double unit_;
-  double clipped_ = 0;
+  double seen_, clipped_ = 0;
+  bool is_new_ = true;
 };
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
@@ -256,21 +267,20 @@ int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap
   is_settled_ = false;
   loop_.forget();
   loop_.enough_room = enough_room(last_gap / stop.tolerance);
-  GapEstimate estimate(scale_ * total_weight_);
+  GapEstimate estimate(scale_ * total_weight_, last_gap);
   const int64_t first_leap = std::max(kernel_.n / 4, kLeapInterval);
   int64_t next_look = kLookInterval, next_leap = first_leap;
   for (int64_t steps = 0;; ++steps) {
     Scan scan = loop_.apply();
-    if (steps == 0) estimate.set(last_gap, scan);
     if (steps == first_leap - kLeapInterval) leaps_.begin(loop_);
     if (steps == next_leap) {
       next_leap += kLeapInterval;
       if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) scan = loop_.apply();
     }
-    if (steps == next_look || estimate.at(scan) <= stop.tolerance) {
+    if (steps == next_look || estimate.after(scan) <= stop.tolerance) {
       last_gap = gap();
       if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
-      estimate.set(last_gap, scan);
+      estimate.look(last_gap);
       const double tolerances = last_gap / stop.tolerance;
       loop_.enough_room = enough_room(tolerances);
       next_look = steps + kLookInterval;

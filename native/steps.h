@@ -1,7 +1,8 @@
 // The step loop of the solver.
 //
 // Holds one box-constrained problem (see solver.h) in the arrays the hot loops want, and walks: update r by the last
-// step and scan for the coordinate that adds most to the gap; choose its partner; move both.
+// step and look, at one half of the coordinates after the other, for the one that adds most to the gap; choose its partner; move
+// both.
 #pragma once
 
 #include <algorithm>
@@ -64,6 +65,7 @@ class StepLoop {
   // No coordinate was moved lately; no row is in use.
   void forget() {
     if (kernel_.cache) kernel_.cache->release(in_use_, kRecent);
+    half_ = 0;
     std::fill(recent_, recent_ + kRecent, nobody);
     std::fill(in_use_, in_use_ + kRecent, -1);
     std::fill(recent_rows_, recent_rows_ + kRecent, nothing_);
@@ -72,9 +74,11 @@ class StepLoop {
 
   void set_rooms() { ops_.set_rooms(arrays(), {0, nobody}); }
 
-  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then, and about that gap.
+  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then, of the half whose turn it is,
+  // and about that gap.
   Scan apply() {
-    const Sweep sweep{r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, index_bits_, kernel_.near};
+    const Sweep sweep{r, rooms, row_i_, row_j_, pending_.di, pending_.dj, enough_room, index_bits_, kernel_.near, half_};
+    half_ = 1 - half_;
     const Scan scan = ops_.update_and_scan(sweep, sweeps_.data(), static_cast<int>(sweeps_.size()));
     still();
     return scan;
@@ -85,7 +89,10 @@ class StepLoop {
   bool step(int32_t key) {
     if (!choose(key)) {
       still();
-      return false;
+      if (!choose(apply().key)) {  // in the other half
+        still();
+        return false;
+      }
     }
     take_rows();
     move(pending_.i, pending_.di);
@@ -169,6 +176,7 @@ class StepLoop {
   // box [0, 0] and are never chosen; their r is not used.
   std::vector<Range> sweeps_;
   int index_bits_;
+  int half_ = 0;  // whose turn it is
   Step pending_;
   const float *row_i_, *row_j_;  // of the pending step
   float* nothing_;               // a row of zeros, for no step

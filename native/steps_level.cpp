@@ -1,4 +1,6 @@
 // The loops of the solver's steps (steps.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+#include <limits>
+
 #include "level.h"
 #include "ops.h"
 #include "rooms.h"
@@ -21,66 +23,92 @@ struct SweepVectors {
   const vi keep;
 };
 
-constexpr int kAtOnce = 4;  // vectors
+constexpr int kAtOnce = 4;         // vectors
+constexpr int kGroup = 4 * kPad;  // coordinates, at every level
 
-// What a sweep has found so far: the best keys, and sums of |r| times room over the first of kAtOnce vectors, and of those
-// few that are not so many at once.
+// What a sweep has found so far: the best keys, and sums of |r| times room over the first kPad of each group, and over those in
+// none.
 struct Found {
   vi best[kAtOnce] = {};
-  vf sampled = {}, rest = {};
+  vf of_groups = {}, of_rest = {};
 
   int32_t largest_key() const {
     vi largest = best[0];
     for (int v = 1; v < kAtOnce; ++v) largest = vmax(largest, best[v] + v * W);
     return max_lane(largest);
   }
-  float open_gap() const { return sum_in_float(kAtOnce * sampled + kPad / W * rest); }
+  float open_gap() const { return sum_in_float(2 * kGroup / kPad * of_groups + of_rest); }
 };
 
-// V vectors from i on; each has its own best keys, all with the indices of the first.
-template <int V>
-inline void sweep_vectors(const SweepVectors& all, int i, vi id, vi* best, vf& sum) {
+inline vf update(const SweepVectors& all, int i) {
   const Sweep& sweep = all.sweep;
-  for (int v = 0; v < V; ++v, i += W) {
-    const vf r = load(sweep.r + i) - all.di * load(sweep.row_i + i) - all.dj * load(sweep.row_j + i);
-    store(sweep.r + i, r);
-    const vi word = loaded_once(load(sweep.rooms + i));
-    const vf room = ahead(word, r);
+  const vf r = load(sweep.r + i) - all.di * load(sweep.row_i + i) - all.dj * load(sweep.row_j + i);
+  store(sweep.r + i, r);
+  return r;
+}
+
+// V vectors from i on, some of which are summed; each has its own best keys, all with the indices of the first.
+template <int V, int kSummed>
+inline void update_and_look(const SweepVectors& all, int i, vi* best, vf& sum) {
+  const vi id = lanes() + i;
+  for (int v = 0; v < V; ++v) {
+    const vf r = update(all, i + v * W);
+    const vf room = ahead(loaded_once(load(all.sweep.rooms + i + v * W)), r);
     best[v] = vmax(best[v], ((vi)(r * vmin(room, all.enough)) & all.keep) | id);
-    if (v == 0) sum += vabs(r) * room;
+    if (v < kSummed) sum += vabs(r) * room;
   }
 }
 
+inline void update_group(const SweepVectors& all, int i) {
+  for (int c = 0; c < kGroup; c += W) update(all, i + c);
+}
+
+template <int kSummed>
+inline void update_and_look_at_group(const SweepVectors& all, int i, Found& found) {
+  update_and_look<kAtOnce, kSummed>(all, i, found.best, found.of_groups);
+  for (int c = kAtOnce * W; c < kGroup; c += kAtOnce * W)
+    update_and_look<kAtOnce, 0>(all, i + c, found.best, found.of_groups);
+}
+
+// Groups are in the one half and in the other in turns.  What is left over is in both.
+template <int kHalf>
 inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
+  constexpr int kSummed = kHalf == 0 ? kPad / W : 0;
   int i = range.begin;
-  vi id = lanes() + i;
-  for (; i + kAtOnce * W <= range.end; i += kAtOnce * W, id += kAtOnce * W) {
-    for (int c = 0; c < kAtOnce * W; c += 2 * kPad) {
+  for (; i + 2 * kGroup <= range.end; i += 2 * kGroup) {
+    for (int c = 0; c < 2 * kGroup; c += 2 * kPad) {
       __builtin_prefetch(all.sweep.row_i + i + c + kAhead);
       __builtin_prefetch(all.sweep.row_j + i + c + kAhead);
     }
-    sweep_vectors<kAtOnce>(all, i, id, found.best, found.sampled);
+    if (kHalf == 1) update_group(all, i);
+    update_and_look_at_group<kSummed>(all, i + kHalf * kGroup, found);
+    if (kHalf == 0) update_group(all, i + kGroup);
   }
-  for (; i < range.end; i += kPad, id += kPad) sweep_vectors<kPad / W>(all, i, id, found.best, found.rest);
+  for (; i < range.end; i += kPad) update_and_look<kPad / W, kSummed>(all, i, found.best, found.of_rest);
 }
 
 inline void ask_for(const Near& near) {
   for (size_t byte = 0; byte < sizeof near; byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(&near) + byte);
 }
 
+template <int kHalf>
+Scan update_and_scan_half(const Sweep& sweep, const Range* ranges, int n_ranges) {
+  const SweepVectors all(sweep);
+  Found found;
+  for (int number = 0; number + 1 < n_ranges; ++number) sweep_range<kHalf>(all, ranges[number], found);
+  // Who is ahead after three quarters of the last range is likely to win.
+  const Range last = ranges[n_ranges - 1];
+  const int quarter = (last.size() / 4 + kGroup) / (2 * kGroup) * (2 * kGroup);
+  sweep_range<kHalf>(all, {last.begin, last.end - quarter}, found);
+  ask_for(sweep.near[found.largest_key() & ((1 << sweep.index_bits) - 1)]);
+  sweep_range<kHalf>(all, {last.end - quarter, last.end}, found);
+  return {found.largest_key(), kHalf == 0 ? found.open_gap() : std::numeric_limits<float>::quiet_NaN()};
+}
+
 }  // namespace
 
 Scan update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges) {
-  const SweepVectors all(sweep);
-  Found found;
-  for (int number = 0; number + 1 < n_ranges; ++number) sweep_range(all, ranges[number], found);
-  // Who is ahead after three quarters of the last range is likely to win.
-  const Range last = ranges[n_ranges - 1];
-  const int quarter = last.size() / 4 / (kAtOnce * kPad) * (kAtOnce * kPad);
-  sweep_range(all, {last.begin, last.end - quarter}, found);
-  ask_for(sweep.near[found.largest_key() & ((1 << sweep.index_bits) - 1)]);
-  sweep_range(all, {last.end - quarter, last.end}, found);
-  return {found.largest_key(), found.open_gap()};
+  return (sweep.half == 0 ? update_and_scan_half<0> : update_and_scan_half<1>)(sweep, ranges, n_ranges);
 }
 
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,

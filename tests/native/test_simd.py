@@ -135,7 +135,8 @@ def test_every_level_ends_with_true_certificates(level, kernel):
 def test_a_trained_cell_has_the_same_risk_at_every_level(task, kernel):
     settings = CellSettings(kernel=kernel, grid=Grid(n_widths=4, n_lams=4), n_folds=3)
     first, *others = at_each_level(lambda: train_cell(task, settings))
-    # Levels stop at different points within the gap, where samples near f = 0 change sides: one on average, more at small lams.
+    # Levels stop at different points within the gap, where samples near f = 0 change sides: one on average, more where
+    # lams are small.
     sample = 1 / len(task.rows.y)
     for other in others:
         assert np.abs(other.risks - first.risks).mean() <= sample

@@ -31,6 +31,7 @@ from problems import (
 
 from localsvm import _reference as reference
 from localsvm._native import Cell
+from localsvm.data import toy_mixture
 
 # ------------------------------------------------------------------------------------ certificates
 
@@ -178,6 +179,22 @@ def test_a_lam_whose_box_float32_cannot_hold_gives_finite_numbers(lam):
     assert np.isfinite(path.gap).all()
     assert np.isfinite(path.beta).all()
     assert np.isin(path.status, [CONVERGED, PRECISION]).all()
+
+
+@pytest.mark.parametrize("may_move", [slice(0, 64), slice(64, 128), slice(40, 48), slice(100, 101)])
+def test_the_last_that_may_move_are_found_wherever_they_are(may_move):
+    X, y = toy_mixture(128, 2, random_state=5)
+    weight = np.zeros(128)
+    weight[may_move] = 1.0
+    path = solve(hinge(X, y, weight), 0.2, np.geomspace(1, 1e-4, 4))
+    assert (path.status == CONVERGED).all()
+    for q in range(4):
+        assert path.true_gap(q) <= TRUE * TOLERANCE
+
+
+def test_subnormal_numbers_are_numbers_again_after_a_solve():
+    solve(PROBLEMS["hinge"], 1.0, [1e-3])
+    assert (np.full(64, 1e-40, dtype=np.float32) * np.float32(0.5)).all()
 
 
 # -------------------------------------------------------------------------------------------- laws

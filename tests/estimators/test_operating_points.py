@@ -163,10 +163,11 @@ def test_a_bound_that_nothing_keeps_is_kept_by_never_alarming():
     assert (clf.predict_proba(X)[:, 0] > 0.5).all()
 
 
-def test_class_weights_do_not_move_the_bound(rows, new):
-    for class_weight in ("balanced", {0: 10.0, 1: 1.0}):
-        clf = LocalSVC(grid=SMALL, false_alarm=0.1, class_weight=class_weight).fit(*rows)
-        assert rates(new[1], clf.predict(new[0]))[0] <= 0.11
+@pytest.mark.parametrize("class_weight", ["balanced", {0: 10.0, 1: 1.0}], ids=["balanced", "ten to one"])
+def test_class_weights_do_not_move_the_bound(new, class_weight):
+    # One draw in twenty is above the bound by a tenth of it; their mean has to keep it.
+    clf = LocalSVC(grid=SMALL, false_alarm=0.1, class_weight=class_weight)
+    assert np.mean([rates(new[1], clf.fit(*rare(1500, seed)).predict(new[0]))[0] for seed in range(2, 14)]) <= 0.1
 
 
 # ----------------------------------------------------------------------------------- fronts, machines

@@ -164,9 +164,9 @@ struct Ops {
   // out[m] = sum_{j in range} w_j rows[m]_j, all in double: rows are taken out of these sums again along the lambda path.
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
-  // r -= di K_i + dj K_j on the ranges; returns the largest key of a half of them: |r| times the room to its side (rooms.h), but at most
-  // `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.  Asks for what `near`
-  // has of the coordinate that is likely to be it.  Slow where subnormal numbers are (simd.h).
+  // r -= di K_i + dj K_j on the ranges; returns the largest key of a half of them: |r| times the room to its side (rooms.h), but
+  // at most `enough`, with the low `index_bits` bits replaced by the index.  Non-negative floats order as integers.  Asks for what
+  // `near` has of the coordinate that is likely to be it.  Slow unless subnormal numbers count as zero (subnormals.h).
   Scan (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);
 
   // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap

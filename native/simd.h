@@ -210,6 +210,7 @@ static inline vi loaded_once(vi v) {
 }
 static inline vf below(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
 static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
+static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 // How far a coordinate may go to the side of r, at most a 64th too far: the half for the other side is left below it, subnormal
 // where this one is zero, and lost in it elsewhere.
 static inline vf ahead(vi word, vf r) {
@@ -222,12 +223,11 @@ static inline vf ahead(vi word, vf r) {
   return (vf)_mm256_blendv_ps((__m256)word, (__m256)swapped, (__m256)r);
 #else
   const vi down = (vi)r >> 31, swapped = word << 16 | (vi)((vu)word >> 16);
-  return (vf)((swapped & down) | (word & ~down));
+  return select(down, (vf)swapped, (vf)word);
 #endif
 }
 
 static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
-static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 
 #if defined(__SSE2__)

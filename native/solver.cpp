@@ -238,6 +238,8 @@ float BoxSolver::enough_room(double tolerances) const {
   return static_cast<float>(share * scale_ * largest_unit_);
 }
 
+namespace {
+
 // The gap between two looks: sweeps find it on their way, but for what clipping takes off it, which changes slowly.
 class GapEstimate {
  public:
@@ -260,6 +262,8 @@ class GapEstimate {
   double seen_, clipped_ = 0;
   bool is_new_ = true;
 };
+
+}  // namespace
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
 int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap) {

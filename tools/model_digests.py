@@ -1,11 +1,11 @@
 """Digests of small models of every kind: a change of form must leave them as they are, to the bit.
 
     python tools/model_digests.py             # print the digests of this code, by kind of fit
-    python tools/model_digests.py --write     # after a change that is meant to change models: replace the committed ones
+    python tools/model_digests.py --write     # replace the committed ones, after a change that changes models
 
-A digest covers the model file (without its seconds), the table of cells, and predictions, probabilities and gradients of
-the model as loaded from that file. Fits run in processes whose NumPy, BLAS and SIMD level are pinned, so that the digests
-do not depend on the x86-64 processor; they may depend on the version of NumPy.
+A digest covers the model file (without its seconds), the table of cells, and predictions, probabilities and gradients
+of the model as loaded from that file. Fits run in processes whose NumPy, BLAS and SIMD level are pinned, so that the
+digests do not depend on the x86-64 processor; they may depend on the version of NumPy.
 """
 
 import argparse
@@ -62,9 +62,10 @@ def _kinds():
 
 
 def _digest(estimator, X) -> str:
-    import localsvm
     from fitted import predictions
-    from localsvm.model.store import model_bytes
+
+    import localsvm
+    from localsvm.storage.model_file import model_bytes
 
     found = hashlib.sha256()
     for cell in estimator.model_.cells:

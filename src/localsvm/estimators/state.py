@@ -13,12 +13,13 @@ import numpy as np
 
 from localsvm.cell.grid import Grid
 from localsvm.data.columns import Category, Columns
+from localsvm.decision.decide import Decision, LeftOutScores
+from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
-from localsvm.left_out import Decision, LeftOutScores
 from localsvm.model.local_model import LocalModel
-from localsvm.operating_point import OperatingPoint, RocPoints
 from localsvm.partition import CoarseCells
-from localsvm.records import Fields, pack
+from localsvm.storage.fields import Fields
+from localsvm.storage.record import pack
 
 Values = dict[str, Any]
 

@@ -19,17 +19,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from localsvm.cell.trained import PHASES
+from localsvm.decision.decide import Judgement, LeftOutScores, judge
 from localsvm.errors import InvalidData
-from localsvm.left_out import Judgement, LeftOutScores, judge
-from localsvm.model.cell_record import read_out_of_fold
 from localsvm.model.local_model import LocalModel
-from localsvm.model.parts import read_partition
 from localsvm.model.table import CellTable
 from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
-from localsvm.records import Fields, unpack
 from localsvm.spark.distributed import FINISHED, Finishing
 from localsvm.spark.training import Training, arrow_schema
+from localsvm.storage.cell_record import read_out_of_fold
+from localsvm.storage.fields import Fields
+from localsvm.storage.parts import read_partition
+from localsvm.storage.record import unpack
 
 SMALL_MODEL = 64 << 20
 """Bytes up to which a model comes to the driver as soon as it is trained, so that no task is run twice for it."""

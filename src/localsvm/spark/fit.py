@@ -24,12 +24,11 @@ from localsvm.estimators.parameters import check_relevance
 from localsvm.estimators.regressors import LocalRegressor
 from localsvm.estimators.targets import check_unit
 from localsvm.estimators.weights import check_magnitude
-from localsvm.fit import FitResult
-from localsvm.model.store import StoredModel
+from localsvm.fit.fit import FitResult
+from localsvm.fit.prepare import FitSettings, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
+from localsvm.fit.training import MemoryLimit
+from localsvm.metric.relevance import Metric
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
-from localsvm.preparation import FitSettings, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
-from localsvm.reduction import Binary
-from localsvm.relevance import Metric
 from localsvm.spark.assembly import Assembled, assemble, gather
 from localsvm.spark.blocks import Block
 from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
@@ -38,8 +37,9 @@ from localsvm.spark.distributed import DistributedModel
 from localsvm.spark.frames import training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
 from localsvm.spark.training import Training, trained_cells
-from localsvm.training import MemoryLimit
-from localsvm.version import __version__
+from localsvm.storage.model_file import StoredModel
+from localsvm.storage.version import __version__
+from localsvm.tasks import Binary
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,276 @@
+"""Where to cut decision values: the machine and the threshold that serve a purpose best.
+
+Enters: out-of-fold decision values of one or several machines (trained with different weights of the positive class),
+labels and weights. Leaves: an `OperatingPoint`, or the front of the ROC curves.
+
+A point is a machine and a threshold: positive is f >= threshold. Weights are those of the samples themselves, without
+the factors that the machines were trained with. All cuts between distinct values are looked at, so the rates are
+exact, with weights and with ties; the time is that of sorting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+from localsvm.errors import InvalidData, InvalidParameter
+
+FloatArray = NDArray[np.float64]
+Score = Callable[[FloatArray, FloatArray, float, float], FloatArray]
+
+_EQUAL = 1e-12
+"""Scores and rates closer than this are equal: sums of weights round."""
+
+
+@dataclass(frozen=True)
+class OperatingPoint:
+    """A machine and a threshold, and what they achieved on left-out samples."""
+
+    machine: int
+    threshold: float
+    """Positive is f >= threshold; -inf and inf are all and none."""
+    false_alarm: float
+    """Share of the negative samples that are called positive."""
+    detection: float
+    """Share of the positive samples that are called positive."""
+
+
+@dataclass(frozen=True)
+class RocPoints:
+    """Many operating points, as arrays."""
+
+    machine: NDArray[np.intp]
+    threshold: FloatArray
+    false_alarm: FloatArray
+    detection: FloatArray
+
+    def __len__(self) -> int:
+        """Return the number of points."""
+        return len(self.machine)
+
+    def __getitem__(self, number: int) -> OperatingPoint:
+        """Return one point."""
+        return OperatingPoint(
+            machine=int(self.machine[number]),
+            threshold=float(self.threshold[number]),
+            false_alarm=float(self.false_alarm[number]),
+            detection=float(self.detection[number]),
+        )
+
+    def take(self, numbers: NDArray[np.intp]) -> RocPoints:
+        """Return some of the points."""
+        return RocPoints(
+            self.machine[numbers], self.threshold[numbers], self.false_alarm[numbers], self.detection[numbers]
+        )
+
+    def front(self) -> RocPoints:
+        """Return the points that no other dominates by fewer false alarms, more detection, or both.
+
+        False alarms ascend, and so does detection. Of equal points that of the first machine is kept.
+        """
+        order = np.lexsort((-self.detection, self.false_alarm))
+        detection = self.detection[order]
+        best_before = np.append(-np.inf, np.maximum.accumulate(detection)[:-1])
+        return self.take(order[detection > best_before + _EQUAL])
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Samples with the values of machines that had left them out."""
+
+    values: FloatArray
+    """(n_samples, n_machines)"""
+    positive: NDArray[np.bool_]
+    weight: FloatArray
+
+    @classmethod
+    def of(cls, values: NDArray[np.floating], y: NDArray[np.floating], weight: FloatArray) -> LeftOut:
+        """Gather the samples that have values (not NaN) and a weight; labels are -1 and +1."""
+        values = np.asarray(values, dtype=np.float64).reshape(len(y), -1)
+        used = ~np.isnan(values).any(axis=1) & (weight > 0)
+        positive = y[used] > 0
+        if positive.all() or not positive.any():
+            raise InvalidData(
+                f"an operating point needs left-out samples of both classes, but {int(positive.sum())} are positive "
+                f"and {int((~positive).sum())} negative. Give more samples."
+            )
+        return cls(values[used], positive, np.asarray(weight, dtype=np.float64)[used])
+
+    @property
+    def n_machines(self) -> int:
+        """Number of machines."""
+        return int(self.values.shape[1])
+
+    @property
+    def class_weight(self) -> tuple[float, float]:
+        """Weight of the negative and of the positive samples."""
+        return float(self.weight[~self.positive].sum()), float(self.weight[self.positive].sum())
+
+    def roc(self, machine: int) -> RocPoints:
+        """Return all cuts of a machine's values, from none to all.
+
+        values, descending      v_0 = v_0 > v_1 > v_2 = v_2
+        cuts                none |         |     |         | all          thresholds are half way between values
+        """
+        order = np.argsort(-self.values[:, machine], kind="stable")
+        values = self.values[order, machine]
+        last = np.flatnonzero(np.append(values[1:] < values[:-1], True))  # of those that are equal
+        distinct = values[last]
+        false_alarm, detection = (
+            _cumulative_share(np.where(of_class, self.weight, 0.0)[order])[last]
+            for of_class in (~self.positive, self.positive)
+        )
+        return RocPoints(
+            machine=np.full(len(last) + 1, machine),
+            threshold=np.concatenate([[np.inf], _middle(distinct[1:], distinct[:-1]), [-np.inf]]),
+            false_alarm=np.append(0.0, false_alarm),
+            detection=np.append(0.0, detection),
+        )
+
+
+def _cumulative_share(weight: FloatArray) -> FloatArray:
+    total = np.cumsum(weight)
+    return np.asarray(total / total[-1])
+
+
+def _middle(below: FloatArray, above: FloatArray) -> FloatArray:
+    """Return the middle, or the number above where none lies between."""
+    middle = below / 2 + above / 2
+    return np.where(middle > below, middle, above)
+
+
+def roc_front(left_out: LeftOut) -> RocPoints:
+    """Return the points of all machines that no other point dominates, false alarms ascending."""
+    fronts = [left_out.roc(machine).front() for machine in range(left_out.n_machines)]
+    return RocPoints(
+        machine=np.concatenate([front.machine for front in fronts]),
+        threshold=np.concatenate([front.threshold for front in fronts]),
+        false_alarm=np.concatenate([front.false_alarm for front in fronts]),
+        detection=np.concatenate([front.detection for front in fronts]),
+    ).front()
+
+
+def _accuracy(false_alarm: FloatArray, detection: FloatArray, negative: float, positive: float) -> FloatArray:
+    return (detection * positive + (1 - false_alarm) * negative) / (positive + negative)
+
+
+def _balanced_accuracy(false_alarm: FloatArray, detection: FloatArray, _n: float, _p: float) -> FloatArray:
+    return (detection + 1 - false_alarm) / 2
+
+
+def _tpr_tnr(false_alarm: FloatArray, detection: FloatArray, _n: float, _p: float) -> FloatArray:
+    return detection * (1 - false_alarm)
+
+
+def _f1(false_alarm: FloatArray, detection: FloatArray, negative: float, positive: float) -> FloatArray:
+    return 2 * detection * positive / (detection * positive + false_alarm * negative + positive)
+
+
+SCORES: dict[str, Score] = {
+    "accuracy": _accuracy,
+    "balanced_accuracy": _balanced_accuracy,
+    "tpr_tnr": _tpr_tnr,
+    "f1": _f1,
+}
+"""Scores by false-alarm rate, detection rate and the weights of the negative and the positive samples."""
+
+
+def choose(left_out: LeftOut, score: str) -> OperatingPoint:
+    """Choose machine and threshold for the best score.
+
+    The best of all cuts looks better than it is. So every machine proposes the middle one of its cuts that are within
+    one standard error of its best, and the best proposal is taken, the first of equal ones.
+
+    Parameters
+    ----------
+    left_out : LeftOut
+        Samples with the values of machines that had left them out.
+    score : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}
+        What to maximise; "tpr_tnr" is the true positive times the true negative rate.
+
+    Returns
+    -------
+    OperatingPoint
+        The choice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.decision.operating_point import LeftOut, choose
+    >>> values = np.arange(200.0)
+    >>> left_out = LeftOut.of(values, np.where(values < 100, -1, 1), np.ones(200))
+    >>> choose(left_out, "balanced_accuracy")
+    OperatingPoint(machine=0, threshold=99.5, false_alarm=0.0, detection=1.0)
+    """
+    if score not in SCORES:
+        raise InvalidParameter(f"score={score!r} is not available; use one of {', '.join(map(repr, SCORES))}.")
+    negative, positive = left_out.class_weight
+    best, best_score = None, -np.inf
+    for machine in range(left_out.n_machines):
+        roc = left_out.roc(machine)
+        scores = SCORES[score](roc.false_alarm, roc.detection, negative, positive)
+        error = _standard_error(SCORES[score], roc[int(scores.argmax())], negative, positive)
+        good = np.flatnonzero(scores >= scores.max() - error - _EQUAL)
+        middle = int(good[len(good) // 2])
+        if scores[middle] > best_score + _EQUAL:
+            best, best_score = roc[middle], scores[middle]
+    assert best is not None
+    return best
+
+
+def _standard_error(score: Score, point: OperatingPoint, negative: float, positive: float) -> float:
+    """Return how much the score moves when both rates, independent, move by a standard error of their own."""
+    rates = np.array([point.false_alarm, point.detection])
+    weight = np.array([negative, positive])
+    rates = (rates * weight + 0.5) / (weight + 1.0)  # a rate of 0 or 1 may still be another
+    moved = rates + np.diag(np.sqrt(rates * (1 - rates) / weight))
+    change = score(moved[:, 0], moved[:, 1], negative, positive) - score(rates[:1], rates[1:], negative, positive)
+    return float(np.hypot(*change))
+
+
+def choose_false_alarm(left_out: LeftOut, false_alarm: float, confidence: float | None = None) -> OperatingPoint:
+    """Choose machine and threshold that detect most while false alarms stay within a bound (Neyman-Pearson).
+
+    Without `confidence` the rate on left-out samples keeps the bound; that on new samples lies about it, above it up to
+    every other time. With `confidence` an upper limit of the rate (Clopper-Pearson; the machines share what it may
+    fail) keeps the bound, at the price of detection.
+
+    Parameters
+    ----------
+    left_out : LeftOut
+        Samples with the values of machines that had left them out.
+    false_alarm : float
+        Largest share of the negative samples to be called positive.
+    confidence : float, optional
+        Confidence of the limit, for example 0.95.
+
+    Returns
+    -------
+    OperatingPoint
+        The choice; its threshold is inf, never positive, if nothing else keeps the bound.
+    """
+    for name, value in (("false_alarm", false_alarm), ("confidence", confidence)):
+        if value is not None and not 0 < value < 1:
+            raise InvalidParameter(f"{name}={value!r}: a number between 0 and 1 is needed.")
+    points = roc_front(left_out)
+    if confidence is None:
+        kept = points.false_alarm <= false_alarm + _EQUAL
+    else:
+        kept = _limit_keeps(points, left_out, false_alarm, 1 - (1 - confidence) / left_out.n_machines)
+    if not kept.any():
+        return OperatingPoint(machine=0, threshold=np.inf, false_alarm=0.0, detection=0.0)
+    return points[int(np.flatnonzero(kept)[-1])]
+
+
+def _limit_keeps(points: RocPoints, left_out: LeftOut, bound: float, confidence: float) -> NDArray[np.bool_]:
+    """Return where the upper confidence limit of the false-alarm rate is at most the bound.
+
+    That is where, were the rate equal to the bound, more alarms than these would be seen with this confidence.
+    """
+    negative, _ = left_out.class_weight
+    alarms = points.false_alarm * negative
+    return np.asarray(betainc(alarms + 1, np.maximum(negative - alarms, _EQUAL), bound) >= confidence)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.trained import PHASES
 from localsvm.data.source import RowSource
-from localsvm.decision.decide import Decision, Judgement, LeftOutScores, judge
+from localsvm.decision.decide import Decision, FittedDecision, OutOfFoldScores, fit_decision
 from localsvm.fit.prepare import FitSettings, prepare, present_rows
 from localsvm.fit.training import OnProgress, train_cells
 from localsvm.model.local_model import LocalModel
@@ -33,7 +33,7 @@ class FitResult:
     decision: Decision | None = None
     relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     """Weights of the columns of the model."""
-    left_out: LeftOutScores | None = None
+    left_out: OutOfFoldScores | None = None
     """Kept where machines are, so that another operating point can be chosen."""
 
 
@@ -85,15 +85,15 @@ def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult
     A sample is in 1/`share` cells, on average.
     """
     if not model.reduction.is_classification:
-        return FitResult(_judged(model, Judgement(model.reduction)), {})
+        return FitResult(_judged(model, FittedDecision(model.reduction)), {})
     parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
     averaged = isinstance(model.partition, AveragingPartition)
-    left_out = LeftOutScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
+    left_out = OutOfFoldScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
     del parts
-    judgement = judge(left_out, model.reduction, settings.decision)
-    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.left_out)
+    judgement = fit_decision(left_out, model.reduction, settings.decision)
+    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.scores)
 
 
-def _judged(model: LocalModel, judgement: Judgement) -> LocalModel:
+def _judged(model: LocalModel, judgement: FittedDecision) -> LocalModel:
     cells = tuple(judgement.of_cell(cell) for cell in model.cells)
     return replace(model, cells=cells, reduction=judgement.reduction, calibration=judgement.calibration)

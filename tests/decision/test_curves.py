@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from localsvm.decision.curves import KNOTS, Evidence, fit_curves, filled_intervals
+from localsvm.decision.curves import KNOTS, Evidence, filled_intervals, fit_curves
 
 N_INCREMENTS = len(KNOTS) - 1
 

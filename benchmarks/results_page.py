@@ -269,7 +269,7 @@ def _accuracy(runs: Frame) -> str:
     told = (
         '`localsvm` with its defaults, and with `relevance=None, kernel="gauss"`; of LightGBM the better of two sizes, '
         "chosen on the test rows; xRFM with its defaults and liquidSVM with one thread, both on one split. Averages "
-        "over random splits; squared errors in units of the target's variance; training seconds, > if a run was stopped."
+        "over random splits; squared errors in units of the target's variance; training seconds, > if stopped."
     )
     return _section("A learned metric", told, header, rows)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from localsvm._native import CancelToken, Cell, solve_paths
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
-from localsvm.losses import BoxLoss
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import BoxLoss
 
 STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
 """How a solve can end: at the tolerance, out of steps, at the end of single precision, stopped from outside; or not

@@ -40,11 +40,12 @@ def _shares(problem: Problem, values: NDArray[np.float32], risk: NDArray[np.floa
     f, width = values.reshape(-1, n)[points], points // risk.shape[1]
     y: NDArray[Any] = problem.y[:n].astype(np.float32)
     weight: NDArray[Any] = problem.weight[:n].astype(np.float32)
+    side = None if problem.side is None else problem.side[:n]
     total = np.zeros(n, dtype=np.float32)
     times, allowed = np.zeros(len(points)), np.ones(len(points), dtype=bool)
     for size in range(1, _MEMBERS + 1):
         mean: NDArray[Any] = np.clip((total + f) / np.float32(size), -problem.clip, problem.clip)
-        losses: NDArray[Any] = problem.loss.value(y, mean)
+        losses: NDArray[Any] = problem.loss.value(y, mean, side)
         lost = np.einsum("pn,n->p", losses, weight)
         best = int(np.where(allowed, lost, np.inf).argmin())
         times[best] += 1

@@ -1,4 +1,4 @@
-"""The samples of all problems of a cell side by side, so that one array operation serves all of them.
+"""The samples of all problems of a cell side by side, so that one array operation covers all problems.
 
     columns = [ samples of problem 0 | samples of problem 1 | ... ],  each in fold order
 
@@ -31,6 +31,8 @@ class Columns:
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
     clip: NDArray[np.float64]
+    side: NDArray[np.float64] | None
+    """See `Problem`; None where the losses are not one-sided."""
     ends: NDArray[np.intp]
     """One past the last column of a fold, by problem and fold."""
 
@@ -48,6 +50,7 @@ class Columns:
             y=np.concatenate([p.y for p in problems]),
             weight=np.concatenate([p.weight for p in problems]),
             clip=np.repeat([p.clip for p in problems], sizes),
+            side=np.concatenate(sides) if (sides := [p.side for p in problems if p.side is not None]) else None,
             ends=np.stack(ends),
         )
 
@@ -70,12 +73,25 @@ class Columns:
         filled = np.diff(edges) > 0
         return edges[:-1][filled], filled
 
-    def losses(self) -> Iterator[tuple[Loss, slice]]:
-        """Yield each loss with the columns it judges."""
+    def by_loss(self) -> Iterator[tuple[Loss, slice]]:
+        """Yield each loss with its columns."""
         numbered = enumerate(self.problems)
         for loss, group in groupby(numbered, key=lambda item: item[1].loss):
             numbers = [number for number, _ in group]
             yield loss, slice(self.of_problem(numbers[0]).start, self.of_problem(numbers[-1]).stop)
+
+    def losses(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the training losses (..., column) of clipped values."""
+        of_loss = []
+        for loss, where in self.by_loss():
+            side = None if self.side is None else self.side[where]
+            of_loss.append(loss.value(self.y[where], f[..., where], side))
+        return of_loss[0] if len(of_loss) == 1 else np.concatenate(of_loss, axis=-1)
+
+    def risks(self, f: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the losses that select (..., column) of clipped values."""
+        of_loss = [loss.risk(self.y[where], f[..., where]) for loss, where in self.by_loss()]
+        return of_loss[0] if len(of_loss) == 1 else np.concatenate(of_loss, axis=-1)
 
     @cached_property
     def row_groups(self) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:

@@ -27,12 +27,12 @@ class FoldedRows:
         """Number of folds."""
         return len(self.ends)
 
-    def repeated(self, copies: int) -> FoldedRows:
-        """Return each sample several times, its copies next to each other."""
-        if copies == 1:
+    def repeated(self, times: int) -> FoldedRows:
+        """Return each sample several times, in adjacent rows."""
+        if times == 1:
             return self
-        rows = np.repeat(np.arange(len(self.y)), copies)
-        return FoldedRows(self.X[rows], self.y[rows], self.weight[rows], tuple(copies * end for end in self.ends))
+        rows = np.repeat(np.arange(len(self.y)), times)
+        return FoldedRows(self.X[rows], self.y[rows], self.weight[rows], tuple(times * end for end in self.ends))
 
     def fold(self, number: int) -> slice:
         """Rows of one fold."""

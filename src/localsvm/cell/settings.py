@@ -60,7 +60,7 @@ class CellSettings:
         """Return what training a cell takes; at most, as long as the samples of all problems are not counted."""
         reduction = self.reduction
         n_widths, n_lams = self.grid.shape
-        n_samples *= reduction.copies
+        n_samples *= reduction.repeats
         return cell_bytes(
             n_samples,
             n_features,

@@ -74,7 +74,7 @@ def train_cell(
         return constant_cell(task, settings)
     reduction = settings.reduction
     rows = make_folds(task.rows, settings.folds_made, stratify=reduction.is_classification)
-    rows = rows.repeated(reduction.copies)
+    rows = rows.repeated(reduction.repeats)
     problems = reduction.problems(rows.y, rows.weight)
     if not problems:
         return constant_cell(task, settings)

@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from localsvm.data.content import Rows
+from localsvm.data.types import Float32Array, FloatArray, IndexArray
 
 
 @dataclass(frozen=True)
 class FoldedRows:
     """Samples of a cell in fold order; fold l is the rows ends[l-1] to ends[l]."""
 
-    X: NDArray[np.float32]
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    X: Float32Array
+    y: FloatArray
+    weight: FloatArray
     ends: tuple[int, ...]
 
     @property
@@ -45,7 +45,7 @@ def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
     return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends)
 
 
-def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[IndexArray, tuple[int, ...]]:
     """Deal the distinct feature rows, in the order of their hash, to the folds in turn; return the order and the ends.
 
     With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, each class is dealt

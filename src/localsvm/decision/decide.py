@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum, TrainedCell
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFoldSamples, SupportSum, TrainedCell
 from localsvm.decision.calibration import Calibration, fit_binary, fit_multiclass
 from localsvm.decision.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.tasks import Binary, Reduction
@@ -60,7 +60,7 @@ class LeftOutScores:
 
     @classmethod
     def of(
-        cls, parts: Sequence[LeftOutSamples], factors: Factors | None, averaged: bool, share: float
+        cls, parts: Sequence[OutOfFoldSamples], factors: Factors | None, averaged: bool, share: float
     ) -> LeftOutScores:
         """Gather the scores of all cells; averaged ones are all one, and where they overlap a sample counts by a share.
 

@@ -68,7 +68,7 @@ class UnclippedTube(Tube):
 def tube_oracle(K, y, weight, lam, epsilon):
     """The coefficients of the SVM of the epsilon-insensitive loss: the dual in a - b, both in the box, by L-BFGS-B.
 
-    minimise (a-b)'K(a-b)/2 - y'(a-b) + epsilon sum(a+b) over 0 <= a, b <= weight / (2 lam sum(weight))
+    minimize (a-b)'K(a-b)/2 - y'(a-b) + epsilon sum(a+b) over 0 <= a, b <= weight / (2 lam sum(weight))
     """
     n, box = len(y), weight / (2 * lam * weight.sum())
 

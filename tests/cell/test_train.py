@@ -125,7 +125,7 @@ def test_the_choice_is_that_of_algorithm_1_where_the_gap_is_small_enough(case):
     lowest, highest = error_range(rows, expected, settings.grid.lams)
     could_win = lowest <= highest.min() + EQUAL_RISK
     assert could_win[chosen]
-    # Points that tie for certain are told apart by their loss, which moves no faster than f.
+    # Points that certainly tie are compared by their loss, which changes no faster than f.
     ties = could_win & (highest <= lowest[chosen] + EQUAL_RISK)
     loss = reference.combined_risk(expected.fold_loss, fold_weights(rows))
     doubt = 2 * value_tolerance(min(settings.grid.lams))

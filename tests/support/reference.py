@@ -85,11 +85,11 @@ def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: st
 
 # ---------------------------------------------------------------------- the problem and its dual
 #
-# The SVM of a cell (Sec. 2) minimises over f in the kernel's RKHS
+# The SVM of a cell (Sec. 2) minimizes over f in the kernel's RKHS
 #
 #     lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)),
 #
-# with weights w_i of sum W, all 1 in the paper. The minimiser is f = sum_i beta_i k(x_i, .), so
+# with weights w_i of sum W, all 1 in the paper. The minimizer is f = sum_i beta_i k(x_i, .), so
 # ||f||^2 = beta'K beta. Divide by 2 lam; with box_i = w_i / (2 lam W) and r_i = y_i - f(x_i) the
 # loss of sample i becomes
 #
@@ -98,7 +98,7 @@ def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: st
 #     hinge, max(0, 1 - y f):               lo_i = min(0, y_i box_i),  hi_i = max(0, y_i box_i)
 #     pinball, max((tau - 1) r, tau r):     lo_i = (tau - 1) box_i,    hi_i = tau box_i
 #
-# and the dual is to maximise t'beta - beta'K beta / 2 over lo <= beta <= hi, the target t being y.
+# and the dual is to maximize t'beta - beta'K beta / 2 over lo <= beta <= hi, the target t being y.
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def pinball_problem(
 
 
 def dual_risk(problem: BoxProblem, beta: FloatArray) -> float:
-    """Compute 2 lam (t'beta - beta'K beta / 2): a lower bound of every regularised risk."""
+    """Compute 2 lam (t'beta - beta'K beta / 2): a lower bound of every regularized risk."""
     return float(2 * problem.lam * (problem.target @ beta - beta @ problem.K @ beta / 2))
 
 
@@ -155,7 +155,7 @@ def duality_gap(problem: BoxProblem, beta: FloatArray) -> float:
 # ------------------------------------------------------------------------------------------ solver
 #
 #   given     K, targets t, boxes lo <= 0 <= hi, a feasible start (0, or a larger lam's solution)
-#   maximise  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
+#   maximize  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
 #   result    beta, and the gap that certifies it
 #   stops     when the gap, clipped as the problem says, is at most `tolerance` in units of the risk
 #
@@ -263,7 +263,7 @@ class SquareProblem:
         return float(self.lam * beta @ f + (self.factor(self.y - f) * (self.y - f) ** 2).sum() / self.total)
 
     def dual_risk(self, beta: FloatArray) -> float:
-        """Compute a lower bound of every regularised risk."""
+        """Compute a lower bound of every regularized risk."""
         ridge = self.lam * self.total * beta**2 / self.factor(beta)
         return float(self.lam * (2 * self.y @ beta - beta @ self.K @ beta - ridge.sum()))
 
@@ -290,7 +290,7 @@ def solve_square(problem: SquareProblem, *, max_steps: int = 100) -> FloatArray:
         if (factor == problem.factor(beta)).all():
             return beta
         factor = problem.factor(beta)
-    raise RuntimeError(f"the signs still change after {max_steps} steps; raise max_steps.")
+    raise RuntimeError(f"the signs change after {max_steps} steps; raise max_steps.")
 
 
 # ------------------------------------------------------------------------------------------- risks
@@ -463,7 +463,7 @@ def retrain_reference(
 
 
 def content_hash(X: ArrayLike, seed: int) -> NDArray[np.uint64]:
-    """Hash every row: the finaliser of splitmix64 over the bits of its numbers as float64, -0 being 0."""
+    """Hash every row: the finalizer of splitmix64 over the bits of its numbers as float64, -0 being 0."""
     gamma, mask = 0x9E3779B97F4A7C15, 2**64 - 1
     hashes = []
     for row in np.asarray(X, dtype=np.float64) + 0.0:

@@ -32,7 +32,7 @@ _BLEND_WIDTHS = 3  # at most: each is trained once more, and evaluated in predic
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refitted:
     """The functions of a cell, and the certificate of solves on all samples, if there were any."""
 
     choice: Choice
@@ -44,36 +44,37 @@ class Refit:
     status: int = SKIPPED
 
 
-class Ending(Protocol):
-    """One of the ways to end Algorithm 1."""
+class Refit(Protocol):
+    """One of the ways to get from solutions to functions."""
 
     def update(self, w: int, beta: Float32Array, values: Float32Array) -> None:
         """Keep what will be needed of a width: solutions (fold, lam, column), out-of-fold values (lam, column)."""
         ...
 
-    def finish(self) -> Refit:
+    def finish(self) -> Refitted:
         """Return the functions."""
         ...
 
 
-def choose_ending(settings: CellSettings, search: GridSearch, outputs: Outputs) -> Ending:
-    """Return the ending that the settings ask for."""
+def choose_refit(settings: CellSettings, search: GridSearch, outputs: Outputs) -> Refit:
+    """Return what `settings.refit` names, before the first width."""
     if settings.refit == "blend":
         return Blend.none(search, outputs)
-    best = Best.none(search, outputs, settings.own_lams)
-    selection = CommonWidth.none(best) if settings.reduction.one_width else PointPerProblem(best)
-    return Combine(selection) if settings.refit == "combine" else Retrain(selection)
+    best = Best.none(search.record, outputs, settings.own_lams)
+    selection = CommonWidth.none(best, search.widths) if settings.reduction.one_width else PointPerProblem(best)
+    return Combine(search, selection) if settings.refit == "combine" else Retrain(search, selection)
 
 
 @dataclass(frozen=True)
 class _AtChosenPoint:
-    """An ending that needs the solutions at the chosen point."""
+    """A refit at the chosen point."""
 
+    search: GridSearch
     selection: PointPerProblem | CommonWidth
 
     def update(self, w: int, beta: Float32Array, values: Float32Array) -> None:
         """Keep the best solutions so far."""
-        with self.selection.best.search.clock.phase("selection"):
+        with self.search.clock.phase("selection"):
             self.selection.update(w, beta, values)
 
 
@@ -83,12 +84,12 @@ class _AtChosenPoint:
 class Combine(_AtChosenPoint):
     """The weighted average of the fold solutions."""
 
-    def finish(self) -> Refit:
+    def finish(self) -> Refitted:
         """Average the fold solutions."""
         choice, best = self.selection.choice(), self.selection.best
-        with best.search.clock.phase("selection"):
-            beta = combine(best.outputs.columns, best.beta, best.risk, best.search.record.weights)
-        return Refit(choice, terms_by_width(beta, best.search.widths[choice.width]), best.values)
+        with self.search.clock.phase("selection"):
+            beta = combine(best.outputs.columns, best.beta, best.risk, best.record.weights)
+        return Refitted(choice, terms_by_width(beta, self.search.widths[choice.width]), best.values)
 
 
 def combine(columns: Columns, beta: Float32Array, risk: FloatArray, weights: FoldWeights) -> Float32Array:
@@ -119,27 +120,27 @@ def combination_weights(risk: FloatArray, fold_weight: FloatArray) -> FloatArray
 class Retrain(_AtChosenPoint):
     """The solution on all samples."""
 
-    def finish(self) -> Refit:
+    def finish(self) -> Refitted:
         """Solve once more."""
         best = self.selection.best
-        return _retrain_at(best.search, best.outputs, self.selection.choice(), best.values)
+        return _retrain_at(self.search, best.outputs, self.selection.choice(), best.values)
 
 
-def retrain_in_the_middle(search: GridSearch, outputs: Outputs) -> Refit:
+def retrain_in_the_middle(search: GridSearch, outputs: Outputs) -> Refitted:
     """Solve at the middle of the grid, where there are no folds to select a point."""
     n_problems, n_widths, n_lams = search.record.mean_risk.shape
     choice = Choice(np.full(n_problems, n_widths // 2), np.full(n_problems, n_lams // 2))
     return _retrain_at(search, outputs, choice, outputs.constant_values())
 
 
-def _retrain_at(search: GridSearch, outputs: Outputs, choice: Choice, values: FloatArray) -> Refit:
+def _retrain_at(search: GridSearch, outputs: Outputs, choice: Choice, values: FloatArray) -> Refitted:
     """Solve on all samples at one grid point per problem."""
     weights = np.zeros(search.record.mean_risk.shape)
     weights[np.arange(len(choice.width)), choice.width, choice.lam] = 1.0
     return _retrain(search, outputs, choice, weights, values)
 
 
-def _retrain(search: GridSearch, outputs: Outputs, choice: Choice, weights: FloatArray, values: FloatArray) -> Refit:
+def _retrain(search: GridSearch, outputs: Outputs, choice: Choice, weights: FloatArray, values: FloatArray) -> Refitted:
     """Solve on all samples at the grid points that have a weight (problem, width, lam)."""
     terms, n_unconverged, gap, status = [], 0, -np.inf, 0
     for w in np.flatnonzero(weights.any(axis=(0, 2))).tolist():
@@ -152,7 +153,7 @@ def _retrain(search: GridSearch, outputs: Outputs, choice: Choice, weights: Floa
         used = (number, 0, lam)
         gap, status = max(gap, float(paths.gap[used].max())), max(status, int(paths.status[used].max()))
         n_unconverged += count_unconverged(paths.status[used])
-    return Refit(choice, terms, values, n_unconverged, gap, status)
+    return Refitted(choice, terms, values, n_unconverged, gap, status)
 
 
 # ------------------------------------------------------------------------------------------- blend
@@ -177,7 +178,7 @@ class Blend:
         """Keep the out-of-fold values."""
         self.values[w, : len(values)] = values
 
-    def finish(self) -> Refit:
+    def finish(self) -> Refitted:
         """Choose the points of the mean, and solve once more at each."""
         columns, record = self.outputs.columns, self.search.record
         with self.search.clock.phase("selection"):

@@ -46,17 +46,17 @@ def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
 
 
 def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[IndexArray, tuple[int, ...]]:
-    """Deal the distinct feature rows, in the order of their hash, to the folds in turn; return the order and the ends.
+    """Assign distinct feature rows, in the order of their hash, to the folds in turn; return row order and fold ends.
 
-    With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, each class is dealt
-    separately, and a class goes on where the last one stopped.
+    With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, the classes come one after
+    the other, and a class starts at the fold after the last one of the class before.
     """
     n_folds = max(1, min(n_folds, rows.n_groups))
     first_of_group = np.flatnonzero(np.diff(rows.group, prepend=-1))
     stratum = rows.y[first_of_group] if stratify else np.zeros(rows.n_groups)
-    dealt = np.argsort(stratum, kind="stable")
+    by_class = np.argsort(stratum, kind="stable")
     fold_of_group = np.empty(rows.n_groups, dtype=np.int64)
-    fold_of_group[dealt] = np.arange(rows.n_groups) % n_folds
+    fold_of_group[by_class] = np.arange(rows.n_groups) % n_folds
     fold = fold_of_group[rows.group]
     ends = np.cumsum(np.bincount(fold, minlength=n_folds))
     return np.argsort(fold, kind="stable"), tuple(int(end) for end in ends)

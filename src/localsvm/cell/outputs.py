@@ -1,4 +1,4 @@
-"""Outputs of a cell: what the coefficients and the out-of-fold values of its problems say about samples.
+"""Outputs of a cell: functions, out-of-fold scores and risk, from the coefficients and values of its problems.
 
 Enters: coefficients, or out-of-fold values, by column (see `Columns`). Leaves: functions as kernel sums, so that
 prediction costs one kernel row per support vector; outputs clipped at their bounds (Sec. 2); out-of-fold scores and
@@ -14,6 +14,7 @@ import numpy as np
 
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
+from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold
 from localsvm.data.types import Float32Array, FloatArray, IndexArray
 from localsvm.tasks import Reduction
@@ -76,12 +77,14 @@ class Outputs:
     """Folds that validate; they come first."""
 
     @classmethod
-    def of(cls, reduction: Reduction, kernel: str, rows: FoldedRows, columns: Columns, n_folds: int) -> Outputs:
-        """Return the outputs of these problems."""
+    def of(cls, settings: CellSettings, rows: FoldedRows, columns: Columns) -> Outputs:
+        """Return the outputs of the problems of a cell."""
+        reduction = settings.reduction
         constants = reduction.constants(rows.y, rows.weight)
         for problem in columns.problems:
             constants[problem.output] = problem.offset
-        return cls(reduction, kernel, rows, columns, constants, reduction.bounds(rows.y), n_folds)
+        n_folds = min(settings.n_folds, rows.n_folds)
+        return cls(reduction, settings.kernel, rows, columns, constants, reduction.bounds(rows.y), n_folds)
 
     @property
     def n_validated(self) -> int:

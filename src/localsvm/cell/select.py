@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from localsvm.cell.outputs import Outputs
-from localsvm.cell.search import GridSearch
+from localsvm.cell.search import SearchRecord
 from localsvm.data.types import Float32Array, FloatArray, IndexArray
 
 EQUAL_RISK = 1e-6
@@ -61,7 +61,7 @@ def _best(risk: FloatArray, tie_breaker: FloatArray) -> IndexArray:
 class Best:
     """The solutions at the best grid points so far, each fold at its own lam or all at that of the choice."""
 
-    search: GridSearch
+    record: SearchRecord
     outputs: Outputs
     own_lams: bool
     beta: Float32Array
@@ -72,27 +72,26 @@ class Best:
     """Out-of-fold values (row, output), at the lam of the choice: each fold's own lam was chosen on these rows."""
 
     @classmethod
-    def none(cls, search: GridSearch, outputs: Outputs, own_lams: bool) -> Best:
+    def none(cls, record: SearchRecord, outputs: Outputs, own_lams: bool) -> Best:
         """Return the best of no grid points."""
-        n_problems, n_folds = search.record.weights.validation.shape
+        n_problems, n_folds = record.weights.validation.shape
         beta = np.zeros((n_folds, len(outputs.columns.row)), dtype=np.float32)
-        return cls(search, outputs, own_lams, beta, np.zeros((n_problems, n_folds)), outputs.constant_values())
+        return cls(record, outputs, own_lams, beta, np.zeros((n_problems, n_folds)), outputs.constant_values())
 
     def keep(self, number: int, w: int, lam: int, beta: Float32Array) -> None:
         """Keep the solutions of one problem at this width; `beta` is (fold, lam, column)."""
         where, lams = self.outputs.columns.of_problem(number), self._fold_lams(number, w, lam)
         for fold, of_fold in enumerate(lams):
             self.beta[fold, where] = beta[fold, of_fold, where]
-            self.risk[number, fold] = self.search.record.risk[number, w, of_fold, fold]
+            self.risk[number, fold] = self.record.risk[number, w, of_fold, fold]
 
     def _fold_lams(self, number: int, w: int, lam: int) -> IndexArray:
-        """Return the lam of lowest risk on each fold's validation samples; `lam` where there are none."""
-        record = self.search.record
-        weight = record.weights.validation[number]
+        """Return the lam of each fold: its own best one; `lam` where it has no samples, or all folds share it."""
+        weight = self.record.weights.validation[number]
         if not self.own_lams:
             return np.full(len(weight), lam)
-        mass = np.where(weight > 0, weight, 1.0)[:, None]
-        own = select_lams(record.risk[number, w].T / mass, record.loss[number, w].T / mass)
+        divisor = np.where(weight > 0, weight, 1.0)[:, None]
+        own = select_lams(self.record.risk[number, w].T / divisor, self.record.loss[number, w].T / divisor)
         return np.where(weight > 0, own, lam)
 
 
@@ -104,8 +103,7 @@ class PointPerProblem:
 
     def choice(self) -> Choice:
         """Return the best points so far."""
-        record = self.best.search.record
-        return select(record.mean_risk, record.mean_loss)
+        return select(self.best.record.mean_risk, self.best.record.mean_loss)
 
     def update(self, w: int, beta: Float32Array, values: Float32Array) -> None:
         """Keep the solutions (fold, lam, column) and out-of-fold values (lam, column) that are the best so far."""
@@ -121,6 +119,7 @@ class CommonWidth:
     """Selection of one width for all problems, by the risk of their outputs together, and of a lam for each."""
 
     best: Best
+    widths: FloatArray
     lam: IndexArray
     """Of lowest risk (width, problem)."""
     risk: FloatArray
@@ -129,11 +128,10 @@ class CommonWidth:
     """Of the problems (width), at these lams; it breaks ties."""
 
     @classmethod
-    def none(cls, best: Best) -> CommonWidth:
+    def none(cls, best: Best, widths: FloatArray) -> CommonWidth:
         """Return the selection before the first width."""
-        n_problems, n_widths, _ = best.search.record.mean_risk.shape
-        unknown = np.full((2, n_widths), np.inf)
-        return cls(best, np.zeros((n_widths, n_problems), dtype=np.intp), *unknown)
+        lam = np.zeros((len(widths), len(best.outputs.columns.problems)), dtype=np.intp)
+        return cls(best, widths, lam, np.full(len(widths), np.inf), np.full(len(widths), np.inf))
 
     def choice(self) -> Choice:
         """Return the best width so far and its lams."""
@@ -142,7 +140,7 @@ class CommonWidth:
 
     def update(self, w: int, beta: Float32Array, values: Float32Array) -> None:
         """Keep solutions (fold, lam, column) and out-of-fold values (lam, column) if the width is the best so far."""
-        record, outputs = self.best.search.record, self.best.outputs
+        record, outputs = self.best.record, self.best.outputs
         risk = record.mean_risk[:, w]
         self.lam[w] = lams = select_lams(risk, record.mean_loss[:, w])
         self.mean_risk[w] = record.weights.total @ risk[np.arange(len(lams)), lams]
@@ -156,9 +154,10 @@ class CommonWidth:
                 self.best.keep(number, w, lam, beta)
 
     def _values(self, w: int, beta: Float32Array, values: Float32Array) -> FloatArray:
+        """Return the out-of-fold values of all outputs, each problem at its lam."""
         outputs = self.best.outputs
         columns = outputs.columns
         of_column = self.lam[w][columns.problem], np.arange(len(columns.row))
         if all(problem.rows is None for problem in columns.problems):
             return outputs.values_of_columns(values[of_column])
-        return outputs.values_of_folds(beta[:, *of_column], float(self.best.search.widths[w]))
+        return outputs.values_of_folds(beta[:, *of_column], float(self.widths[w]))

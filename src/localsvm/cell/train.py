@@ -13,7 +13,7 @@ import numpy as np
 
 from localsvm._native import CancelToken
 from localsvm.cell.columns import Columns, FoldWeights
-from localsvm.cell.combine import Refit, choose_ending, retrain_in_the_middle
+from localsvm.cell.combine import Refitted, choose_refit, retrain_in_the_middle
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import median_distance
 from localsvm.cell.memory import CellBytes
@@ -70,36 +70,28 @@ def train_cell(
     problems = reduction.problems(rows.y, rows.weight)
     if not problems:
         return constant_cell(task, settings)
-    columns = Columns.of(problems, rows)
-    outputs = Outputs.of(reduction, settings.kernel, rows, columns, min(settings.n_folds, rows.n_folds))
-    clock = Clock()
-    with clock.phase("kernel"):
-        needed = settings.bytes_needed(len(task.rows.y), rows.X.shape[1], n_threads, n_columns=len(columns.row))
-        solver = _solver(columns, NativeCell(rows, settings.kernel, max_bytes, n_threads, token), needed)
-    search = _search(task, settings, outputs, solver, clock)
+    outputs = Outputs.of(settings, rows, Columns.of(problems, rows))
+    search = _start_search(task, settings, outputs, NativeCell(rows, settings.kernel, max_bytes, n_threads, token))
     if rows.n_folds == 1:  # one distinct row: nothing to validate on
         return _trained_cell(task, search, outputs, retrain_in_the_middle(search, outputs))
 
-    ending = choose_ending(settings, search, outputs)
+    refit = choose_refit(settings, search, outputs)  # combine, retrain or blend
     for w in range(len(search.widths)):
-        search.set_width(w)  # one kernel matrix for all folds and problems
-        beta, values = search.solve_paths(w)  # lambda paths of all folds, validated
-        ending.update(w, beta, values)  # select: keep the solutions at the best grid points so far
+        # One kernel matrix is for all folds and problems. Of their lambda paths, solved and validated, only the solutions
+        # at the best grid points so far are kept; unnamed, the others are freed before the next width.
+        search.set_width(w)
+        refit.update(w, *search.solve_paths(w))
         if on_progress is not None:
             on_progress((w + 1) / len(search.widths))
-    return _trained_cell(task, search, outputs, ending.finish())  # combine
+    return _trained_cell(task, search, outputs, refit.finish())
 
 
-def _solver(columns: Columns, native: NativeCell, needed: CellBytes) -> PathSolver:
-    """Return the solver of all paths, within the memory that the native cell may take."""
-    try:
-        return path_solver(replace(native, max_bytes=needed.native(native.max_bytes)), columns)
-    except MemoryError:  # less memory is available than was planned: take the minimum, slowly
-        return path_solver(replace(native, max_bytes=needed.native(needed.smallest)), columns)
-
-
-def _search(task: CellTask, settings: CellSettings, outputs: Outputs, solver: PathSolver, clock: Clock) -> GridSearch:
-    """Return the search before its first width, full or racing."""
+def _start_search(task: CellTask, settings: CellSettings, outputs: Outputs, native: NativeCell) -> GridSearch:
+    """Return the search, full or racing, before its first width."""
+    clock, n_columns = Clock(), len(outputs.columns.row)
+    needed = settings.bytes_needed(len(task.rows.y), task.rows.X.shape[1], native.n_threads, n_columns=n_columns)
+    with clock.phase("kernel"):
+        solver = _solver(outputs.columns, native, needed)
     weights = FoldWeights.of(outputs.columns, outputs.n_folds)
     widths, lams = _grid(task, settings, outputs.rows, weights.total)
     kind = RacingSearch if settings.search == "racing" else GridSearch
@@ -107,12 +99,20 @@ def _search(task: CellTask, settings: CellSettings, outputs: Outputs, solver: Pa
         solver=solver,
         widths=widths,
         lams=lams,
-        n_columns=len(outputs.columns.row),
+        n_columns=n_columns,
         loss=settings.reduction.loss,
         gap_factor=_BLEND_GAP_FACTOR if settings.refit == "blend" else 1.0,
         record=SearchRecord.empty(weights, len(widths), lams.shape[1]),
         clock=clock,
     )
+
+
+def _solver(columns: Columns, native: NativeCell, needed: CellBytes) -> PathSolver:
+    """Return the solver of all paths; `native.max_bytes` is for all that training takes."""
+    try:
+        return path_solver(replace(native, max_bytes=needed.native(native.max_bytes)), columns)
+    except MemoryError:  # less memory is available than was planned: take the minimum, slowly
+        return path_solver(replace(native, max_bytes=needed.native(needed.smallest)), columns)
 
 
 def _grid(
@@ -131,7 +131,7 @@ def _grid(
     return widths, np.stack([candidates(n_train=trained * float(weight))[1] for weight in total_weight])
 
 
-def _trained_cell(task: CellTask, search: GridSearch, outputs: Outputs, refit: Refit) -> TrainedCell:
+def _trained_cell(task: CellTask, search: GridSearch, outputs: Outputs, refit: Refitted) -> TrainedCell:
     """Return the functions, their out-of-fold scores, and the record of the search."""
     record, choice = search.record, refit.choice
     out_of_fold = outputs.scores(refit.values)

@@ -179,7 +179,7 @@ class Squares(_OfRealTargets):
 
 @dataclass(frozen=True)
 class Squared(Squares):
-    """Squared loss (y - f)^2, whose minimiser is the conditional mean."""
+    """Squared loss (y - f)^2, whose minimizer is the conditional mean."""
 
     name: str = "squared"
     degree: int = 2
@@ -232,7 +232,7 @@ class Expectile(Squares):
 
 @dataclass(frozen=True)
 class Pinball(_OfRealTargets):
-    """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimiser is the tau-quantile."""
+    """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimizer is the tau-quantile."""
 
     tau: float
     name: str = "pinball"

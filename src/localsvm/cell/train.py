@@ -77,8 +77,8 @@ def train_cell(
 
     refit = choose_refit(settings, search, outputs)  # combine, retrain or blend
     for w in range(len(search.widths)):
-        # One kernel matrix is for all folds and problems. Of their lambda paths, solved and validated, only the solutions
-        # at the best grid points so far are kept; unnamed, the others are freed before the next width.
+        # All folds and problems share a kernel matrix. Of their lambda paths, solved and validated, only the solutions
+        # at the best grid points so far are kept; the result has no name, so the rest is freed before the next width.
         search.set_width(w)
         refit.update(w, *search.solve_paths(w))
         if on_progress is not None:

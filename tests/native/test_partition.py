@@ -45,7 +45,7 @@ def same_bits(found, expected):
 
 def split_by_reference(X, counts, size, radius=np.inf, tiny=0.0):
     cells = reference.farthest_first(X, counts, size, radius, tiny)
-    return cells.centres, cells.labels, cells.squared
+    return cells.centers, cells.labels, cells.squared
 
 
 # ------------------------------------------------------------------------------------------- hashes
@@ -76,7 +76,7 @@ def test_the_nearest_centre_is_that_of_the_reference(level, data, n_centres):
     _native.set_simd_level(level)
     X, _ = data
     centres = np.ascontiguousarray(X[::-1][:n_centres])
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    same_bits(_native.nearest_centres(X, centres), reference.nearest_center(X, centres))
 
 
 @every_level
@@ -85,7 +85,7 @@ def test_any_number_of_rows_and_features_will_do(level, n, d):
     _native.set_simd_level(level)
     rng = np.random.default_rng(n)
     X, centres = (rng.normal(size=(m, d)).astype(np.float32) for m in (n, 30))
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    same_bits(_native.nearest_centres(X, centres), reference.nearest_center(X, centres))
 
 
 def test_no_rows_have_no_centres():

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
-from localsvm.data.files.schema import Kind
-from localsvm.data.files.table import read_ahead
+from localsvm.data.files.reading import read_ahead
+from localsvm.data.files.table import Kind
 from localsvm.data.rows import PreparedRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator

@@ -63,11 +63,7 @@ class Features:
         begin = 0
         for batch in batches:
             begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
-        for j, name in enumerate(self.names):
-            if name in codes:
-                known = ~np.isnan(X[:, j])
-                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
-        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
         return Table(X, lists, self.labels)
 
 

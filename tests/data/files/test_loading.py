@@ -5,9 +5,11 @@ import pyarrow as pa
 import pytest
 
 from localsvm import InvalidData
+from localsvm.data.columns import MOST_CATEGORIES, learn_columns
 from localsvm.data.disk import RowFile
 from localsvm.data.files import open_file
 from localsvm.data.files.loading import MemoryBudget, Roles, load
+from localsvm.data.frames import read_frame
 from localsvm.data.labels import Labels
 
 MANY = 10**9
@@ -37,13 +39,26 @@ def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
     np.testing.assert_array_equal(X[:, 0], table["size"].to_numpy())
     np.testing.assert_array_equal(X[:, 2], table["count"].to_numpy())
     names = loaded.table.names[1]
-    assert names == ("blue", "green", "red")
+    assert sorted(names) == ["blue", "green", "red"]
     found = [None if np.isnan(code) else names[int(code)] for code in X[:, 1]]
     assert found == table["colour"].to_pylist()
     assert loaded.table.labels == ("size", "colour", "count")
     np.testing.assert_array_equal(loaded.weight, table["w"].to_numpy())
     assert isinstance(loaded.target, Labels)
     assert [loaded.target.names[code] for code in loaded.target.codes] == table["kind"].to_pylist()
+
+
+def test_categories_are_encoded_as_those_of_a_data_frame_whatever_their_order(tmp_path):
+    rng = np.random.default_rng(1)
+    names = [f"{k:02}" for k in rng.permutation(MOST_CATEGORIES + 10)]
+    # All categories but two are equally frequent: ties decide which of them are pooled.
+    table = pa.table({"y": np.arange(len(names) + 2), "word": [*names, *names[-2:]]})
+    frame = read_frame(table.select(["word"]), ["word"])
+    expected = learn_columns(frame, np.ones(len(table)), impute=False)
+    loaded = load(open_file(table), Roles("y"), MemoryBudget(MANY, str(tmp_path))).table
+    assert loaded.names[0] == tuple(names) != frame.names[0]
+    assert learn_columns(loaded, np.ones(len(table)), impute=False) == expected
+    np.testing.assert_array_equal(expected.encode(loaded)[:], expected.encode(frame)[:])
 
 
 def test_targets_keep_their_type_and_integral_floats_become_integers(table, tmp_path):

@@ -5,19 +5,18 @@ Where the rows are stored makes no difference to the model.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Numbers, Table
+from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
 from localsvm.data.files.numbers import CategoryCodes, number_type, to_numbers
 from localsvm.data.files.table import BATCH_ROWS, Schema, TableFile
 from localsvm.data.labels import Labels
-from localsvm.data.source import block_rows, row_blocks
 from localsvm.errors import InvalidData
 
 OnRows = Callable[[int, int | None], None]
@@ -88,7 +87,7 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
     >>> file = open_file(pa.table({"size": [1.5, 2.5], "colour": ["red", "blue"], "kind": ["b", "a"]}))
     >>> loaded = load(file, Roles("kind"), MemoryBudget(10**6, "."))
     >>> loaded.table.X.tolist(), loaded.table.names, loaded.target
-    ([[1.5, 1.0], [2.5, 0.0]], {1: ('blue', 'red')}, Labels(codes=array([1, 0]), names=('a', 'b')))
+    ([[1.5, 0.0], [2.5, 1.0]], {1: ('red', 'blue')}, Labels(codes=array([1, 0]), names=('a', 'b')))
     """
     schema = file.schema
     names = roles.features_in(schema, file.name)
@@ -106,10 +105,8 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
             on_rows(len(rows), file.n_rows)
     if len(rows) == 0:
         raise InvalidData(f"{file.name} has no rows.")
-    X = rows.finish()
-    _renumber(X, {j: codes[name].places for j, name in enumerate(names) if name in codes})
-    listed = {j: codes[name].sorted_names for j, name in enumerate(names) if name in codes}
-    table = Table(X, listed, names if schema.named else None)
+    categories = {j: codes[name].names for j, name in enumerate(names) if name in codes}
+    table = Table(rows.finish(), categories, names if schema.named else None)
     return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
 
 
@@ -174,16 +171,3 @@ class _Target:
         # All numbers of a csv file are floats, but classes are named 1 and 2, not 1.0 and 2.0.
         is_whole = values.dtype.kind == "f" and np.abs(values).max() < 2**53 and (values == np.floor(values)).all()
         return values.astype(np.int64) if is_whole else values
-
-
-def _renumber(X: Numbers, places: Mapping[int, NDArray[np.intp]]) -> None:
-    """Replace codes by places, in columns of categories."""
-    if not places:
-        return
-    for block in row_blocks(0, len(X), block_rows(X.shape[1])):
-        rows = X[block]
-        for j, place in places.items():
-            known = ~np.isnan(rows[:, j])
-            rows[known, j] = place[rows[known, j].astype(np.intp)]
-        if isinstance(X, RowFile):
-            X.write(block.start, rows)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import ENDINGS, read_bytes, right_file
+from damage import ENDINGS, read_bytes, valid_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -66,10 +66,10 @@ def test_only_directories_of_parquet_are_read(tmp_path):
 @pytest.mark.parametrize("content", [other for other in ENDINGS if other not in ("csv", "libsvm", "arrows")])
 def test_content_of_another_format_is_named(tmp_path, ending, content):
     path = tmp_path / f"table.{ending}"
-    path.write_bytes(right_file(content))
-    is_right = content in (ending, {"arrows": "arrow"}.get(ending))
-    if is_right:
-        assert read_bytes(right_file(content), ending, str(tmp_path)) is None
+    path.write_bytes(valid_file(content))
+    is_valid = content in (ending, {"arrows": "arrow"}.get(ending))
+    if is_valid:
+        assert read_bytes(valid_file(content), ending, str(tmp_path)) is None
     else:
         assert str(path) in refused(path)
     if ending not in ("csv.gz", content, "arrows") and content != "csv.gz":
@@ -127,7 +127,7 @@ def test_pickles_are_not_loaded(tmp_path):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_truncated_files_are_refused_or_harmless(tmp_path, ending):
-    data = right_file(ending)
+    data = valid_file(ending)
     errors = [read_bytes(data[:size], ending, str(tmp_path)) for size in range(1, len(data), 1 + len(data) // 200)]
     if ending not in ("csv", "libsvm", "arrows"):  # formats of which a prefix is a table, too
         assert all(errors)
@@ -141,7 +141,7 @@ def test_a_gz_file_truncated_far_from_its_start_is_refused(tmp_path):
 
 
 bytes_of_a_format = st.sampled_from(ENDINGS).flatmap(
-    lambda ending: st.tuples(st.just(ending), st.binary(max_size=300) | damaged(right_file(ending)))
+    lambda ending: st.tuples(st.just(ending), st.binary(max_size=300) | damaged(valid_file(ending)))
 )
 
 

@@ -1,7 +1,4 @@
-"""How a file is to be read or written, and what its name says about it.
-
-Enters: what the user said, and a path. Leaves: `FileOptions`, a format and a compression.
-"""
+"""File formats: options for reading and writing, and the format of a file by its name and by its first bytes."""
 
 from __future__ import annotations
 
@@ -30,41 +27,56 @@ ENDINGS = {
     ".npz": "npz",
     ".npy": "npy",
 }
-"""Formats by the ending of a name."""
+"""Formats by the ending of a file name."""
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-"""Compressions of text, by a second ending."""
+"""Compressions of text files, by a second ending."""
 
 FORMATS = tuple(dict.fromkeys(ENDINGS.values()))
 
 STANDARD = "-"
 """The name of standard input and standard output."""
 
+ARROW_MAGIC = b"ARROW1"
+
+_MAGIC = {
+    b"PAR1": "a parquet file",
+    ARROW_MAGIC: "an Arrow file",
+    b"FEA1": "a file of feather version 1, which is not supported",
+    b"\x93NUMPY": "an npy file",
+    b"PK\x03\x04": "an npz file or another zip archive",
+    b"\x1f\x8b": "a file compressed with gzip",
+    b"BZh": "a file compressed with bzip2",
+    b"\x28\xb5\x2f\xfd": "a file compressed with zstd",
+    b"\x04\x22\x4d\x18": "a file compressed with lz4",
+}
+_EXPECTED = {"parquet": b"PAR1", "npz": b"PK\x03\x04", "npy": b"\x93NUMPY"}
+
 
 @dataclass(frozen=True)
 class FileOptions:
-    """What a file does not say about itself, or not reliably; None is found out.
+    """Options for reading and writing a file. What is None is detected.
 
     Parameters
     ----------
     format : {"csv", "libsvm", "parquet", "arrow", "npz", "npy"}, optional
         Default: by the ending of the name.
     delimiter : str, optional
-        What separates the values of a csv file, one character.
+        The character that separates the values of a csv file.
     header : bool, optional
-        Whether the first line of a csv file has the names of the columns.
+        Whether the first line of a csv file contains the names of the columns.
     decimal : {".", ","}, optional
         The decimal point of a csv file.
     encoding : str, optional
-        How the text of a csv file is encoded. Default: UTF-8, or UTF-16 where the file begins with its mark.
+        Text encoding of a csv file. Default: UTF-8, or UTF-16 if the file begins with its byte order mark.
     missing_values : tuple of str
-        Words for a missing value in a csv file, besides the usual ones: nothing, NA, N/A, NaN, null, None, "?".
+        Words for a missing value in a csv file, in addition to the empty value, NA, N/A, NaN, null, None and "?".
     categories : tuple of str
-        Columns that are categories whatever they look like.
+        Columns to treat as categorical, whatever their type.
     numbers : tuple of str
-        Columns of a csv file that are numbers whatever they look like.
+        Columns of a csv file to treat as numeric, whatever their first values are.
     target : str, default="target"
-        The column that the labels of a LIBSVM file are.
+        Name of the column with the labels of a LIBSVM file.
     n_features : int, optional
         Largest index of a LIBSVM file. Default: the file is read once to find it.
 
@@ -87,7 +99,7 @@ class FileOptions:
     n_features: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense."""
+        """Raise `InvalidParameter` for values that are not allowed."""
         if self.format is not None and self.format not in FORMATS:
             raise InvalidParameter(f"format={self.format!r} is unknown; use one of {', '.join(FORMATS)}.")
         if self.delimiter is not None and not _is_delimiter(self.delimiter):
@@ -114,15 +126,7 @@ def _is_encoding(name: str) -> bool:
 
 
 def format_of(path: Path, options: FileOptions) -> str:
-    """Return the format of a file, given or by the ending of its name.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from localsvm.data.files.options import FileOptions, format_of
-    >>> format_of(Path("train.csv.gz"), FileOptions()), format_of(Path("a.t"), FileOptions(format="libsvm"))
-    ('csv', 'libsvm')
-    """
+    """Return the format given in the options, else the one of the file's ending."""
     if options.format is not None:
         return options.format
     endings = [ending.lower() for ending in path.suffixes]
@@ -130,13 +134,33 @@ def format_of(path: Path, options: FileOptions) -> str:
         endings.pop()
     if endings and endings[-1] in ENDINGS:
         return ENDINGS[endings[-1]]
-    known = ", ".join(dict.fromkeys(ENDINGS))
     raise InvalidData(
-        f"{path}: the ending does not say what is in the file. Known ones are {known}; or give the format, one of "
-        f"{', '.join(FORMATS)}."
+        f"{path}: the format is unknown, because the name has none of the endings {', '.join(ENDINGS)}. Rename the "
+        f"file, or give its format, one of {', '.join(FORMATS)}."
     )
 
 
 def compression_of(path: Path) -> str | None:
-    """Return the compression of a file by the ending of its name, None if it is not compressed."""
+    """Return the compression of a file by its ending, None if it is not compressed."""
     return COMPRESSIONS.get(path.suffix.lower())
+
+
+def check_content(path: Path, format: str) -> None:
+    """Raise `InvalidData` if the first bytes of a file are those of another format."""
+    with path.open("rb") as file:
+        start = file.read(8)
+    if not start:
+        raise InvalidData(f"{path} is empty.")
+    found = next((magic for magic in _MAGIC if start.startswith(magic)), None)
+    if format == "arrow":
+        is_wrong = found not in (None, ARROW_MAGIC)
+    elif format in _EXPECTED:
+        is_wrong = found != _EXPECTED[format]
+    else:
+        is_wrong = found is not None and compression_of(path) is None
+    if is_wrong:
+        content = "another format" if found is None else _MAGIC[found]
+        raise InvalidData(
+            f"{path} is expected to be {format}, by its name or the given format, but its first bytes are those of "
+            f"{content}. Rename it, or give its format."
+        )

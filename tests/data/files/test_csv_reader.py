@@ -1,4 +1,4 @@
-"""A csv file in blocks: wherever it is cut, the rows are those of the whole."""
+"""Csv files are read in blocks: the rows do not depend on where the blocks end."""
 
 import csv
 import io
@@ -13,16 +13,16 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from localsvm.data.files import FileOptions
-from localsvm.data.files.csv_blocks import read_blocks
 from localsvm.data.files.csv_layout import find_layout
-from localsvm.data.files.table import map_ahead
+from localsvm.data.files.csv_reader import read_blocks
+from localsvm.data.files.reading import map_ahead
 
 PLAIN = st.text("ab1.ü", min_size=1, max_size=6)
 QUOTED = st.text('ab1,"\n', min_size=1, max_size=6)
 
 
 def read(content, size, **options):
-    """Read all rows as text, in blocks of so many bytes."""
+    """Read all rows as text, in blocks of `size` bytes."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         path.write_bytes(content)
@@ -47,12 +47,12 @@ def rows_of(cells):
     names=st.sampled_from([["a", "b"], ["a,b", 'say "hi"'], ["two\nlines", "b"]]),
     end=st.sampled_from(["\n", "\r\n"]),
     spare=st.integers(0, 100),
-    is_cut=st.booleans(),
+    is_open=st.booleans(),
 )
-def test_what_was_written_is_read_whatever_the_blocks_are(rows, names, end, spare, is_cut):
+def test_rows_do_not_depend_on_the_size_of_blocks(rows, names, end, spare, is_open):
     content = written([names, *rows], end)
     longest = max(len(written([row], end)) for row in [names, *rows])
-    content = content.removesuffix(end.encode()) if is_cut else content
+    content = content.removesuffix(end.encode()) if is_open else content
     assert read(content, 2 * longest + spare, header=True) == rows
 
 
@@ -68,7 +68,7 @@ def test_what_was_written_is_read_whatever_the_blocks_are(rows, names, end, spar
         (b'"1",x\n2,y\n3,z', {"header": False}),
     ],
 )
-def test_ends_of_lines_marks_blank_lines_and_names_do_not_matter(content, options, size):
+def test_line_ends_byte_order_marks_blank_lines_and_headers_do_not_matter(content, options, size):
     assert read(content, size, **options) == [["1", "x"], ["2", "y"], ["3", "z"]]
 
 
@@ -76,7 +76,7 @@ def test_empty_lines_of_a_single_column_are_missing_values_in_every_block():
     assert read(b"a\nx\n\n\n\n\ny\n", 4) == [["x"], [None], [None], [None], [None], ["y"]]
 
 
-def test_blocks_before_a_wrong_one_are_given():
+def test_rows_before_a_wrong_block_are_read():
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "table.csv")
         path.write_text("a,b\n" + "1,2\n" * 100 + "1,2,3\n" + "1,2\n" * 100)
@@ -91,16 +91,16 @@ def test_blocks_before_a_wrong_one_are_given():
 
 @given(st.lists(st.integers()), st.integers(1, 5))
 @example([], 2)
-def test_results_come_in_the_order_of_the_items(items, n_threads):
+def test_map_ahead_keeps_the_order_of_the_items(items, n_threads):
     assert list(map_ahead(str, iter(items), n_threads)) == [str(item) for item in items]
 
 
-def test_as_many_items_are_worked_on_at_once_as_there_are_threads():
+def test_map_ahead_uses_all_threads_at_once():
     meeting = threading.Barrier(3, timeout=60)
     assert len(list(map_ahead(lambda _: meeting.wait(), iter(range(6)), 3))) == 6
 
 
-def test_who_stops_early_leaves_no_threads_and_reads_only_little_ahead():
+def test_stopping_early_leaves_no_threads_and_reads_few_items_ahead():
     before, items = threading.active_count(), count()
     results = map_ahead(lambda item: item, items, 2)
     assert next(results) == 0

@@ -1,0 +1,49 @@
+// Arrays that start on 64-byte boundaries, so that no vector load of a row's start crosses a cache line.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <memory>
+
+#include "simd/ops.h"
+
+namespace localsvm {
+
+inline size_t padded(size_t n) { return (n + kPad - 1) / kPad * kPad; }
+
+// Memory of at least `bytes` bytes (rounded up in place), aligned to 64, or to a huge page when it is that large.  Blocks of
+// 16 KB and more are kept for the next taker, up to 64 MB in all: one cell after another, one path after another, needs the
+// same ones, and fresh pages cost as much time as a tenth of the training.
+void* take_memory(size_t& bytes);
+void give_memory(void* block, size_t bytes) noexcept;
+
+struct Uninitialised {};
+
+template <typename T>
+class Aligned {
+ public:
+  Aligned() = default;
+  explicit Aligned(size_t size) : Aligned(size, Uninitialised{}) {
+    std::memset(static_cast<void*>(data()), 0, size * sizeof(T));
+  }
+  Aligned(size_t size, Uninitialised) : size_(size) {
+    size_t bytes = size * sizeof(T);
+    T* block = static_cast<T*>(take_memory(bytes));
+    data_ = {block, Give{bytes}};
+  }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  size_t size() const { return size_; }
+  T& operator[](size_t i) { return data_.get()[i]; }
+  const T& operator[](size_t i) const { return data_.get()[i]; }
+
+ private:
+  struct Give {
+    size_t bytes = 0;
+    void operator()(T* p) const noexcept { give_memory(p, bytes); }
+  };
+  std::unique_ptr<T, Give> data_;
+  size_t size_ = 0;
+};
+
+}  // namespace localsvm

@@ -1,0 +1,62 @@
+// Work in blocks, by a few threads that take the next block when they are done with one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "simd/ops.h"
+#include "smo/steps.h"
+
+namespace localsvm {
+
+// Calls run(thread) in this thread and in `n_helpers` others, and waits for all.
+template <typename Run>
+void run_in_threads(int n_helpers, const Run& run) {
+  std::vector<std::thread> helpers;
+  try {
+    for (int thread = 1; thread <= n_helpers; ++thread) helpers.emplace_back(run, thread);
+  } catch (const std::system_error&) {
+    // No more threads to be had: those there are do it all.
+  }
+  run(0);
+  for (std::thread& helper : helpers) helper.join();
+}
+
+// Calls work(thread, rows) for all blocks of `block` rows of 0..n-1; stops between two blocks once `cancelled` is set.
+// Blocks must not depend on each other, and `work` must not throw: a thread has nobody to tell.
+template <typename Work>
+void for_blocks(int n, int block, int n_threads, const std::atomic<bool>* cancelled, const Work& work) {
+  std::atomic<int> next{0};
+  const auto run = [&](int thread) {
+    for (int begin; (begin = next.fetch_add(block)) < n && !is_set(cancelled);)
+      work(thread, Range{begin, begin + block < n ? begin + block : n});
+  };
+  // Small work is done before a thread has started.
+  run_in_threads(n >= 16 * block ? n_threads - 1 : 0, run);
+}
+
+// Calls work(job) for the jobs 0..n-1, each long enough to be worth a thread.  What the first to fail throws is thrown here,
+// after the jobs at work have ended.
+template <typename Work>
+void for_jobs(int n, int n_threads, const Work& work) {
+  std::atomic<int> next{0};
+  std::mutex lock;
+  std::exception_ptr failure;
+  run_in_threads(std::min(n, n_threads) - 1, [&](int) {
+    try {
+      for (int job; (job = next.fetch_add(1)) < n;) work(job);
+    } catch (...) {
+      next = n;
+      const std::lock_guard<std::mutex> guard(lock);
+      if (!failure) failure = std::current_exception();
+    }
+  });
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace localsvm

@@ -1,0 +1,92 @@
+// The upper half of a kernel matrix, in tiles.
+//
+//   [ 00 01 02 03 ]      a tile has kTile rows and columns, row by row; those of a row of tiles follow each other:
+//   [    11 12 13 ]
+//   [       22 23 ]      00 01 02 03 | 11 12 13 | 22 23 | 33
+//   [          33 ]
+//
+// K is symmetric: products with it need no more (block_product.h).  One after the other, tiles are read as fast as memory
+// gives them; each stays in the first level of cache until all vectors have met it.
+//
+// Memory, in floats, besides n d for the samples; entries are the same to the bit:
+//
+//   full     n^2     distances, made once, and K
+//   kernel   n^2/2   K; distances are made again for every width
+//   rows     c n     the first rows of tiles; the others are made when they are needed
+//
+// A part is the matrix of some of the samples, copied from that of the whole while it is in use.
+#pragma once
+
+#include <atomic>
+#include <vector>
+
+#include "core/aligned.h"
+#include "kernel/samples.h"
+#include "kernel/storage.h"
+
+namespace localsvm {
+
+constexpr int kTile = 48;  // a multiple of kPad, and of the sums that fit into registers (products_level.cpp)
+constexpr size_t kTileSize = static_cast<size_t>(kTile) * kTile;
+
+// What is stored of a matrix of n rows.
+struct HalfPlan {
+  // The first of full, kernel, rows that fits into `max_bytes`; std::invalid_argument when not even the samples do, and a
+  // tile for each of `n_threads`.
+  HalfPlan(int n, int n_features, size_t max_bytes, int n_threads);
+  Storage storage;
+  int n_stored;  // rows of tiles
+};
+
+class HalfKernel {
+ public:
+  // X is row-major.  `n_threads` build the matrix; it is left unfinished once `cancelled` is set.
+  HalfKernel(const float* X, int n, int n_features, Kernel kernel, const HalfPlan& plan, int n_threads,
+             const std::atomic<bool>* cancelled);
+
+  // A part: `rows` of `whole`, ascending, which must outlive it.
+  HalfKernel(const HalfKernel& whole, std::vector<int> rows);
+
+  void set_width(float width, const std::atomic<bool>* cancelled);
+
+  // Of a part: takes the kernel values over from the whole, and lets go of them.
+  void follow(const std::atomic<bool>* cancelled);
+  void release() { K_ = Aligned<float>(); }
+
+  int n() const { return n_; }
+  size_t ld() const { return ld_; }  // n, padded: vectors have as many entries
+  int n_blocks() const { return n_blocks_; }
+  Range rows(int block) const;
+  Storage storage() const { return storage_; }
+  bool has_width() const { return whole_ ? whole_->has_width() : width_ > 0; }
+  bool is_part() const { return whole_ != nullptr; }
+
+  // The tile of the rows and columns of two blocks, I <= J: where it is stored, or made in `scratch`.  Its columns end
+  // with those of the matrix, padded; the padding holds finite numbers.
+  Block tile(int I, int J, float* scratch) const;
+
+  // All n rows, each of n entries; for tests and for looking at a cell.
+  void copy(float* out) const;
+
+ private:
+  size_t place(int I, int J) const;  // of a tile, from the first one
+  void make_distances(int I, int J, float* out) const;
+  void make_kernel(int I, int J, float* out) const;
+  void take_over(const Block& tile_of_whole, Range own_rows, Range own_columns);
+  void mirror_diagonal();
+
+  const int n_;
+  const size_t ld_;
+  const int n_blocks_;
+  const Kernel kernel_;
+  const Storage storage_;
+  const int n_stored_;
+  const int n_threads_;
+  const HalfKernel* const whole_ = nullptr;
+  const std::vector<int> rows_of_whole_;
+  float width_ = 0;  // none yet
+  Samples samples_;
+  Aligned<float> distances_, K_;
+};
+
+}  // namespace localsvm

@@ -1,0 +1,51 @@
+// What the Python faces of the core share.  Shapes and types are checked there, once; the rest of native/ trusts them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <atomic>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "simd/ops.h"
+
+namespace localsvm {
+
+using Matrix = nanobind::ndarray<const float, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using Vector = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using DoubleMatrix = nanobind::ndarray<const double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+
+// A flag that stops native work from another thread.
+struct CancelToken {
+  std::atomic<bool> flag{false};
+};
+
+inline const std::atomic<bool>* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// Hands a vector's memory to NumPy.
+template <typename T>
+auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  nanobind::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule);
+}
+
+Kernel kernel_of(const std::string& name);
+void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads);
+void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
+
+void bind_squares(nanobind::module_& m);
+void bind_partition(nanobind::module_& m);
+void bind_gradient(nanobind::module_& m);
+
+}  // namespace localsvm

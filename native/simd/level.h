@@ -1,0 +1,40 @@
+// The loops of a level's table (ops.h) that stand in files of their own: declared here for those who have them and for
+// ops_level.cpp, which makes the table.
+#pragma once
+
+#include "simd/ops.h"
+
+namespace localsvm::LOCALSVM_LEVEL {
+
+// In steps_level.cpp.
+Scan update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges);
+double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
+           const Range* ranges, int n_ranges);
+bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);
+
+// In bounds_level.cpp.
+void set_rooms(const LoopArrays& loop, Range range);
+int find_bound_changes(const LoopArrays& loop, const BoundArrays& at, Range range, int32_t* changed, float* units);
+void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, double growth, Range range);
+int find_moved(const float* beta, const double* accounted, Range range, int32_t* moved);
+
+// In products_level.cpp.
+void add_down(const Block& block, const BlockVector* vectors, int count);
+void add_across(const Block& block, const BlockVector* vectors, int count);
+void take_lanes(float* lanes, int n, float* y);
+void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
+                     const float* panels, int n_features, Range columns, double* const* out);
+
+// In leap_level.cpp.
+PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range);
+int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+                   double* change, int32_t* clipped);
+ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range);
+double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+             Range range);
+
+// In nearest_level.cpp.
+void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+            int32_t* labels);
+
+}  // namespace localsvm::LOCALSVM_LEVEL

@@ -1,0 +1,147 @@
+// One cell: its kernel matrix at one width at a time, and the lambda paths on it.
+//
+// Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
+// of K.  The kernel matrix is made once per width, and shared by all folds and problems.
+//
+// Memory, in floats, besides n d for the samples and 72 n for neighbours; results are the same to the bit:
+//
+//   full     2 n^2   distances, made once, and K
+//   kernel   n^2     K; distances are made again for every width
+//   rows     c n     c rows of K in a cache; the others are made when they are needed
+//
+// A part of a cell is a cell of some of its rows: one problem of a multi-class cell, whose distances and kernel values
+// are those of the whole and are copied, not made again.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/aligned.h"
+#include "kernel/row_cache.h"
+#include "kernel/samples.h"
+#include "kernel/storage.h"
+#include "smo/solver.h"
+
+namespace localsvm {
+
+class NeighbourSearch;
+
+// What is stored of a cell of n rows.
+struct StoragePlan {
+  // The first of full, kernel, rows that fits into `max_bytes`.  For rows, room for what `n_threads` solvers have in use
+  // at once is needed: std::invalid_argument when not even that is there.
+  StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
+  explicit StoragePlan(Storage chosen) : storage(chosen) {}
+  Storage storage;
+  int n_rows = 0;  // of the cache
+};
+
+// Everything a lambda path leaves behind; row q belongs to the q-th lambda.
+struct PathResult {
+  std::vector<float> beta;       // n_lambdas x n
+  std::vector<float> values;     // n_lambdas x (rows left out): decision values for validation
+  std::vector<double> gap;       // n_lambdas
+  std::vector<int8_t> status;    // n_lambdas
+  std::vector<int64_t> steps;    // n_lambdas
+  std::vector<double> loss;      // n_lambdas: of the clipped values, summed
+  std::vector<double> wrong;     // n_lambdas: the weight of values whose sign is wrong
+};
+
+class Cell {
+ public:
+  // `fold_ends`[l] is one past the last row of fold l; the last one is n.  `n_threads` build the matrices.
+  // Work is left unfinished once `cancelled` is set; paths say so then.
+  Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
+       int n_threads, const std::atomic<bool>* cancelled);
+
+  // A part: `rows` of `whole`, ascending, which must outlive it.  It follows the width of the whole with `follow_width`.
+  Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled);
+
+  // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
+  int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
+
+  void set_width(float width, const std::atomic<bool>* cancelled);
+
+  // Of a part: takes the kernel values over from the whole, and lets go of them.
+  void follow_width(const std::atomic<bool>* cancelled) { set_width(whole_->width_, cancelled); }
+  void release_kernel();
+  bool has_width() const { return width_ > 0; }
+  bool is_part() const { return whole_ != nullptr; }
+  const Cell* whole() const { return whole_; }
+
+  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last; the
+  // first from `guess`, if there is one and the plain start is not good enough.
+  PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
+                        const StopRule& stop, const float* guess = nullptr) const;
+
+  int n() const { return n_; }
+  int n_folds() const { return static_cast<int>(fold_ends_.size()); }
+  int n_problems() const { return static_cast<int>(problems_.size()); }
+  int n_prepared() const { return n_prepared_; }  // problems the kernel matrix was built for
+  Range fold_range(int fold) const { return {fold == 0 ? 0 : fold_ends_[fold - 1], fold_ends_[fold]}; }
+  Storage storage() const { return plan_.storage; }
+  const RowCache* cache() const { return cache_.get(); }
+
+  const int32_t* neighbours(int i) const { return near_[i].index; }  // kNeighbours of them; see neighbours.h
+
+  // One row of the distances or of K, n padded entries; for tests and for looking at a cell.
+  void copy_distances(int i, float* out) const;
+  void copy_kernel(int i, float* out) const;
+
+ private:
+  struct OwnedProblem {
+    Aligned<float> target, lo_unit, hi_unit;
+    Aligned<double> at_bound;  // e: the end of the box on the side of the target
+    float clip;
+    std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
+  };
+
+  static void judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result);
+  KernelView view(const std::atomic<bool>* cancelled) const {
+    return {K_.data(), cache_.get(), ld_, n_, near_.data(), cancelled};
+  }
+  void find_neighbours(NeighbourSearch& search, int i, const float* distances);
+  void set_near_kernel();
+  void make_kernel_rows(Range rows, float* const* out) const;
+  void copy_columns(const float* row_of_whole, float* out) const;
+  void copy_distances_of_whole(int i, float* out) const;
+  const float* kernel_row(int i, float* scratch) const;  // where it is stored, or made in `scratch`
+  void sum_bounds(Range rows, const float* const* values);
+
+  const int n_;
+  const size_t ld_;
+  const std::vector<int> fold_ends_;
+  const Kernel kernel_;
+  const StoragePlan plan_;
+  const int n_threads_;
+  const Cell* const whole_ = nullptr;
+  const std::vector<int> rows_of_whole_;
+  float width_ = 0;  // none yet
+  int n_prepared_ = 0;
+  Samples samples_;
+  Aligned<float> distances_, K_, near_distances_;
+  Aligned<Near> near_;
+  std::unique_ptr<RowCache> cache_;
+  std::vector<OwnedProblem> problems_;
+};
+
+// A part of a cell has its kernel matrix while it is solved; a whole keeps its own.
+class KernelInUse {
+ public:
+  KernelInUse(Cell& cell, const std::atomic<bool>* cancelled) : cell_(cell) {
+    if (cell_.is_part()) cell_.follow_width(cancelled);
+  }
+  ~KernelInUse() {
+    if (cell_.is_part()) cell_.release_kernel();
+  }
+  KernelInUse(const KernelInUse&) = delete;
+  KernelInUse& operator=(const KernelInUse&) = delete;
+
+ private:
+  Cell& cell_;
+};
+
+}  // namespace localsvm

@@ -1,0 +1,348 @@
+#include "smo/solver.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "core/subnormals.h"
+#include "kernel/row_batches.h"
+
+namespace localsvm {
+
+namespace {
+constexpr int kLookInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
+constexpr int kLeapInterval = 96;         // steps between two leaps
+constexpr double kNear = 1.5;             // times the tolerance: where leaps end
+constexpr double kLeastRoom = 1e-3;       // of the widest box, that counts in full
+constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
+constexpr int kMostUnsettled = 8;         // times n steps of a path between two settlements
+constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
+constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
+constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
+constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
+constexpr double kTooLarge = 3;           // times the tolerance: error of r at which sums in float32 are given up
+}  // namespace
+
+BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight,
+                     double tolerance)
+    : kernel_(kernel),
+      problem_(problem),
+      ops_(ops()),
+      loop_(kernel, left_out),
+      leaps_(kernel, loop_.nobody, loop_.sweeps()),
+      all_{0, loop_.nobody},
+      left_out_(left_out),
+      total_weight_(total_weight),
+      tolerance_(tolerance),
+      unit_lo_(loop_.nobody),
+      unit_hi_(loop_.nobody),
+      base_r_(loop_.nobody),
+      base_(loop_.nobody),
+      bound_unit_(loop_.nobody),
+      bound_f_(loop_.nobody),
+      left_out_r_(left_out.padded().size()),
+      start_(loop_.nobody),
+      found_(loop_.nobody),
+      found_units_(loop_.nobody) {
+  for (int i = 0; i < kernel.n; ++i)
+    if (i < left_out.begin || i >= left_out.end) {
+      unit_lo_[i] = problem.lo_unit[i];
+      unit_hi_[i] = problem.hi_unit[i];
+      largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
+      for (const float unit : {problem.hi_unit[i], problem.lo_unit[i]})
+        exact_bounds_ = exact_bounds_ && (unit == 0 || unit == 1 || unit == -1);
+    }
+}
+
+void BoxSolver::start(double scale, const double* bound_sums) {
+  scale_ = scale;
+  // The best multiple of "everything at its bound", by an exact line search: maximise s a - s^2 b / 2, s <= 1.
+  double a = 0, b = 0;
+  for (int i = 0; i < kernel_.n; ++i) {
+    const double e = scale * at_target(i);
+    a += e * problem_.target[i];
+    b += e * scale * bound_sums[i];
+  }
+  const double s = b > 0 ? std::min(1.0, a / b) : 1.0;
+  set_boxes();
+  put_at_bounds(s, bound_sums);
+  refresh();
+  read_left_out();
+}
+
+// Everything at s times its bound.
+void BoxSolver::put_at_bounds(double s, const double* bound_sums) {
+  n_at_bound_ = 0;
+  for (int i = 0; i < kernel_.n; ++i) {
+    base_r_[i] = problem_.target[i] - s * scale_ * bound_sums[i];
+    loop_.beta[i] = static_cast<float>(s * (problem_.target[i] > 0 ? loop_.hi[i] : loop_.lo[i]));
+    base_[i] = start_[i] = loop_.beta[i];
+    bound_unit_[i] = s == 1 ? at_target(i) : 0;
+    bound_f_[i] = s == 1 ? bound_sums[i] : 0;
+    n_at_bound_ += bound_unit_[i] != 0;
+  }
+}
+
+void BoxSolver::begin_at(const float* beta, const double* bound_sums) {
+  if (sums_are_too_large()) return;
+  put_at_bounds(1, bound_sums);
+  moved_.clear();
+  for (int i = 0; i < kernel_.n; ++i) {
+    const float bound = std::exchange(loop_.beta[i], std::clamp(beta[i], loop_.lo[i], loop_.hi[i]));
+    if (loop_.beta[i] != bound) moved_.add(i, loop_.beta[i] - scale_ * at_target(i));
+    base_[i] = start_[i] = loop_.beta[i];
+  }
+  subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
+  refresh();
+  read_left_out();
+}
+
+// Products of two floats, rounded once.
+void BoxSolver::set_boxes() {
+  const float scale = static_cast<float>(scale_);
+  for (int i = 0; i < kernel_.n; ++i) {
+    loop_.lo[i] = scale * unit_lo_[i];
+    loop_.hi[i] = scale * unit_hi_[i];
+  }
+}
+
+void BoxSolver::rescale(double scale) {
+  follow_bounds();
+  shift_bounds(scale);
+  if (sums_are_too_large()) {
+    for (int i = 0; i < kernel_.n; ++i) base_[i] = start_[i] = loop_.beta[i];
+    recompute();
+    refresh();
+    read_left_out();
+  } else {
+    loop_.set_rooms();
+  }
+}
+
+void BoxSolver::read_left_out() {
+  const Range range = left_out_.padded();
+  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
+}
+
+void BoxSolver::follow_bounds() {
+  moved_.clear();
+  const int changed = ops_.find_bound_changes(loop_.arrays(), bounds(), all_, found_.data(), found_units_.data());
+  for (int c = 0; c < changed; ++c) {
+    const float unit = found_units_[c], before = std::exchange(bound_unit_[found_[c]], unit);
+    n_at_bound_ += (unit != 0) - (before != 0);
+    moved_.add(found_[c], before - unit);
+  }
+  begin_again_if_shorter();
+  subtract_moved(bound_f_.data(), all_, ops_.subtract_rows_exactly);
+}
+
+// Where fewer coefficients are at a bound than have come or gone, their sum is made from scratch.
+void BoxSolver::begin_again_if_shorter() {
+  if (n_at_bound_ >= static_cast<int>(moved_.rows.size())) return;
+  std::fill(bound_f_.data(), bound_f_.data() + loop_.nobody, 0.0);
+  moved_.clear();
+  for (int i = 0; i < kernel_.n; ++i)
+    if (bound_unit_[i] != 0) moved_.add(i, -bound_unit_[i]);
+}
+
+void BoxSolver::shift_bounds(double scale) {
+  const double growth = scale - scale_;
+  scale_ = scale;
+  set_boxes();
+  if (!exact_bounds_) account_for_rounding(growth);
+  ops_.shift_bounds(loop_.arrays(), bounds(), static_cast<float>(scale), growth, all_);
+  const Range range = left_out_.padded();
+  for (int i = range.begin; i < range.end; ++i) left_out_r_[i - range.begin] -= growth * bound_f_[i];
+}
+
+// Bounds, rounded to float32, do not grow exactly by `growth`.
+void BoxSolver::account_for_rounding(double growth) {
+  const float scale = static_cast<float>(scale_);
+  double rounding = 0;
+  for (int i = 0; i < kernel_.n; ++i) {
+    const float unit = bound_unit_[i];
+    const double off = (unit == 0 ? 0.0 : static_cast<double>(scale * unit) - loop_.beta[i]) - growth * unit;
+    rounding += off * off;
+  }
+  loop_.squared_steps += 0x1p48 * rounding;
+}
+
+void BoxSolver::collect_moved(double* accounted) {
+  const float* beta = loop_.beta;
+  const int count = ops_.find_moved(beta, accounted, all_, found_.data());
+  // What is off by the rounding of bounds alone counts only if there is enough of it.
+  const auto is_rounding = [&](int i) { return std::abs(beta[i] - accounted[i]) <= 0x1p-22 * std::abs(accounted[i]); };
+  double rounding = 0;
+  for (int c = 0; c < (exact_bounds_ ? 0 : count); ++c)
+    if (const int i = found_[c]; is_rounding(i)) rounding += (beta[i] - accounted[i]) * (beta[i] - accounted[i]);
+  const bool all = std::sqrt(rounding) > kVisibleError;
+  moved_.clear();
+  for (int c = 0; c < count; ++c)
+    if (const int i = found_[c]; all || !is_rounding(i)) {
+      moved_.add(i, beta[i] - accounted[i]);
+      accounted[i] = beta[i];
+    }
+}
+
+void BoxSolver::settle() {
+  collect_moved(base_.data());
+  if (sums_are_too_large())
+    recompute();
+  else
+    subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
+  refresh();
+  is_settled_ = true;
+}
+
+// Coefficients so large that sums of eight products in float32 are visibly wrong: they are made from scratch, in double.
+bool BoxSolver::sums_are_too_large() const {
+  return 6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge * tolerance_;
+}
+
+void BoxSolver::subtract_moved(double* sums, Range columns, SubtractRows subtract) {
+  visit_rows(kernel_, moved_.rows, columns, [&](size_t m, int count, const float* const* rows, Range part) {
+    subtract(sums + (part.begin - columns.begin), rows, moved_.coefs.data() + m, count, {0, part.size()});
+  });
+}
+
+void BoxSolver::recompute() {
+  for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i];
+  std::vector<int> nonzero;
+  for (int i = 0; i < kernel_.n; ++i)
+    if (base_[i] != 0) nonzero.push_back(i);
+  visit_rows(kernel_, nonzero, all_, [&](size_t m, int count, const float* const* rows, Range part) {
+    for (int c = 0; c < count; ++c) {
+      const double beta = base_[nonzero[m + c]];
+      for (int j = part.begin; j < part.end; ++j) base_r_[j] -= beta * rows[c][j - part.begin];
+    }
+  });
+}
+
+void BoxSolver::refresh() {
+  for (int i = 0; i < kernel_.n; ++i) loop_.r[i] = static_cast<float>(base_r_[i]);
+  loop_.set_rooms();
+  loop_.squared_steps = 0;
+  leaps_.settle();
+  unsettled_steps_ = 0;
+}
+
+double BoxSolver::gap() const {
+  return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
+}
+
+// A coordinate adds its residual times its room to the gap.  Far from the optimum residuals are what matters, and any room will
+// do; when the gap is small enough, all of the room counts.
+float BoxSolver::enough_room(double tolerances) const {
+  const double share = tolerances > 1 ? std::max(kLeastRoom, 1 / tolerances) : 1.0;
+  return static_cast<float>(share * scale_ * largest_unit_);
+}
+
+namespace {
+
+// The gap between two looks: sweeps find it on their way, but for what clipping takes off it, which changes slowly.
+class GapEstimate {
+ public:
+  GapEstimate(double unit, double gap) : unit_(unit), seen_(gap) {}
+  void look(double gap) {
+    seen_ = gap;
+    is_new_ = true;
+  }
+  // No number if the sweep did not find it.
+  double after(const Scan& scan) {
+    if (is_new_ && !std::isnan(scan.open_gap)) {
+      clipped_ = seen_ - scan.open_gap / unit_;
+      is_new_ = false;
+    }
+    return clipped_ + scan.open_gap / unit_;
+  }
+
+ private:
+  const double unit_;
+  double seen_, clipped_ = 0;
+  bool is_new_ = true;
+};
+
+}  // namespace
+
+// Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
+int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap) {
+  const NoSubnormals no_subnormals;
+  is_settled_ = false;
+  loop_.forget();
+  loop_.enough_room = enough_room(last_gap / stop.tolerance);
+  GapEstimate estimate(scale_ * total_weight_, last_gap);
+  const int64_t first_leap = std::max(kernel_.n / 4, kLeapInterval);
+  int64_t next_look = kLookInterval, next_leap = first_leap;
+  for (int64_t steps = 0;; ++steps) {
+    Scan scan = loop_.apply();
+    if (steps == first_leap - kLeapInterval) leaps_.begin(loop_);
+    if (steps == next_leap) {
+      next_leap += kLeapInterval;
+      if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) scan = loop_.apply();
+    }
+    if (steps == next_look || estimate.after(scan) <= stop.tolerance) {
+      last_gap = gap();
+      if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
+      estimate.look(last_gap);
+      const double tolerances = last_gap / stop.tolerance;
+      loop_.enough_room = enough_room(tolerances);
+      next_look = steps + kLookInterval;
+    }
+    if (steps >= max_steps || !loop_.step(scan.key)) return steps;
+  }
+}
+
+Certificate BoxSolver::solve(const StopRule& stop) {
+  Certificate certificate;
+  double lowest = gap();
+  int without_progress = 0;
+  certificate.gap = lowest;
+  while (!(certificate.gap <= stop.tolerance)) {  // a gap of NaN is not a small one
+    if (without_progress == kPatience || certificate.steps >= stop.max_steps) {
+      certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
+      return certificate;
+    }
+    const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval), certificate.gap);
+    certificate.steps += steps;
+    unsettled_steps_ += steps;
+    // A few steps leave no rounding worth a look; after many, or when nothing is found to move, r is settled first.
+    const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
+    if (rounding > kVisible * stop.tolerance || steps == 0 || unsettled_steps_ >= kMostUnsettled * kernel_.n) settle();
+    certificate.gap = gap();
+    if (stop.is_cancelled()) {
+      certificate.status = Status::cancelled;
+      return certificate;
+    }
+    without_progress = certificate.gap < kProgress * lowest ? 0 : without_progress + 1;
+    lowest = std::min(lowest, certificate.gap);
+  }
+  if (certificate.gap < 0 && squared_norm() < -stop.tolerance) certificate.status = Status::precision;
+  return certificate;
+}
+
+// lam ||f||^2, in risk units.  Rounding makes K a little indefinite, which only huge coefficients find out: below zero, the gap
+// that this is part of proves nothing.
+double BoxSolver::squared_norm() const {
+  double sum = 0;
+  for (int i = 0; i < kernel_.n; ++i)
+    sum += static_cast<double>(loop_.beta[i]) * (static_cast<double>(problem_.target[i]) - loop_.r[i]);
+  return sum / (2 * scale_ * total_weight_);
+}
+
+void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.beta + kernel_.n, beta); }
+
+void BoxSolver::left_out_values(float* values) {
+  const Range range = left_out_.padded();
+  if (is_settled_) {  // the rows left out have been brought up to date with all others
+    std::copy(base_.data(), base_.data() + loop_.nobody, start_.data());
+    read_left_out();
+  } else {
+    collect_moved(start_.data());
+    subtract_moved(left_out_r_.data(), range, ops_.subtract_rows);
+  }
+  for (int i = left_out_.begin; i < left_out_.end; ++i)
+    *values++ = static_cast<float>(problem_.target[i] - left_out_r_[i - range.begin]);
+}
+
+}  // namespace localsvm

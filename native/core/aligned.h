@@ -5,11 +5,7 @@
 #include <cstring>
 #include <memory>
 
-#include "simd/ops.h"
-
 namespace localsvm {
-
-inline size_t padded(size_t n) { return (n + kPad - 1) / kPad * kPad; }
 
 // Memory of at least `bytes` bytes (rounded up in place), aligned to 64, or to a huge page when it is that large.  Blocks of
 // 16 KB and more are kept for the next taker, up to 64 MB in all: one cell after another, one path after another, needs the

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "simd/ops.h"
-#include "smo/steps.h"
+#include "core/cancel.h"
+#include "core/range.h"
 
 namespace localsvm {
 
@@ -30,7 +30,7 @@ void run_in_threads(int n_helpers, const Run& run) {
 // Calls work(thread, rows) for all blocks of `block` rows of 0..n-1; stops between two blocks once `cancelled` is set.
 // Blocks must not depend on each other, and `work` must not throw: a thread has nobody to tell.
 template <typename Work>
-void for_blocks(int n, int block, int n_threads, const std::atomic<bool>* cancelled, const Work& work) {
+void for_blocks(int n, int block, int n_threads, const CancelFlag* cancelled, const Work& work) {
   std::atomic<int> next{0};
   const auto run = [&](int thread) {
     for (int begin; (begin = next.fetch_add(block)) < n && !is_set(cancelled);)

@@ -42,7 +42,7 @@ HalfPlan::HalfPlan(int n, int n_features, size_t max_bytes, int n_threads) {
 }
 
 HalfKernel::HalfKernel(const float* X, int n, int n_features, Kernel kernel, const HalfPlan& plan, int n_threads,
-                       const std::atomic<bool>* cancelled)
+                       const CancelFlag* cancelled)
     : n_(n),
       ld_(padded(n)),
       n_blocks_(blocks_of(n)),
@@ -91,7 +91,7 @@ void HalfKernel::make_kernel(int I, int J, float* out) const {
   ops().kernel_values(kernel_, width_, out, out, kTileSize);
 }
 
-void HalfKernel::set_width(float width, const std::atomic<bool>* cancelled) {
+void HalfKernel::set_width(float width, const CancelFlag* cancelled) {
   width_ = width;
   for_blocks(n_stored_, 1, n_threads_, cancelled, [&](int, Range block) {
     const int I = block.begin;
@@ -114,7 +114,7 @@ Block HalfKernel::tile(int I, int J, float* scratch) const {
 
 // Every tile of the whole is read once, and gives what the part has of it: rows ascend, so the upper half comes from the
 // upper half.
-void HalfKernel::follow(const std::atomic<bool>* cancelled) {
+void HalfKernel::copy_kernel_of_whole(const CancelFlag* cancelled) {
   K_ = Aligned<float>(tiles_in(n_blocks_, n_blocks_) * kTileSize);
   Aligned<float> scratch(kTileSize, Uninitialised{});
   const auto begin_of = [&](int block) {

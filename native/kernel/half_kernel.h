@@ -17,10 +17,10 @@
 // A part is the matrix of some of the samples, copied from that of the whole while it is in use.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/cancel.h"
 #include "kernel/samples.h"
 #include "kernel/storage.h"
 
@@ -42,16 +42,16 @@ class HalfKernel {
  public:
   // X is row-major.  `n_threads` build the matrix; it is left unfinished once `cancelled` is set.
   HalfKernel(const float* X, int n, int n_features, Kernel kernel, const HalfPlan& plan, int n_threads,
-             const std::atomic<bool>* cancelled);
+             const CancelFlag* cancelled);
 
   // A part: `rows` of `whole`, ascending, which must outlive it.
   HalfKernel(const HalfKernel& whole, std::vector<int> rows);
 
-  void set_width(float width, const std::atomic<bool>* cancelled);
+  void set_width(float width, const CancelFlag* cancelled);
 
   // Of a part: takes the kernel values over from the whole, and lets go of them.
-  void follow(const std::atomic<bool>* cancelled);
-  void release() { K_ = Aligned<float>(); }
+  void copy_kernel_of_whole(const CancelFlag* cancelled);
+  void release_kernel() { K_ = Aligned<float>(); }
 
   int n() const { return n_; }
   size_t ld() const { return ld_; }  // n, padded: vectors have as many entries

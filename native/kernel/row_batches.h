@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "smo/steps.h"
+#include "kernel/kernel_view.h"
 
 namespace localsvm {
 

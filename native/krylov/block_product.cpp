@@ -17,7 +17,7 @@ constexpr int kSmall = 4096;
 }  // namespace
 
 BlockProduct::BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends, int n_threads,
-                           const std::atomic<bool>* cancelled)
+                           const CancelFlag* cancelled)
     : kernel_(kernel), n_threads_(n_threads), cancelled_(cancelled) {
   const auto fold_of = [&](int row) {
     return static_cast<int>(std::upper_bound(fold_ends.begin(), fold_ends.end(), row) - fold_ends.begin());

@@ -11,9 +11,9 @@
 // the threads.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
+#include "core/cancel.h"
 #include "kernel/half_kernel.h"
 
 namespace localsvm {
@@ -28,7 +28,7 @@ struct Operand {
 class BlockProduct {
  public:
   BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends, int n_threads,
-               const std::atomic<bool>* cancelled);
+               const CancelFlag* cancelled);
 
   // All of these leave their results unfinished once the work is cancelled.
   // y = K x on the rows that are not left out.
@@ -54,7 +54,7 @@ class BlockProduct {
 
   const HalfKernel& kernel_;
   const int n_threads_;
-  const std::atomic<bool>* const cancelled_;
+  const CancelFlag* const cancelled_;
   std::vector<Folds> folds_;  // by block
 };
 

@@ -238,7 +238,7 @@ void ExpectileColumn::check(const BlockProduct& product, const float* beta, size
 }  // namespace
 
 SquareResult solve_expectile(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                             double tau, int n_threads, const std::atomic<bool>* cancelled) {
+                             double tau, int n_threads, const CancelFlag* cancelled) {
   return solve_columns(kernel, fold_ends, problem, n_threads, cancelled, [&](const TrainingRows& rows, const float* target) {
     return std::make_unique<ExpectileColumn>(rows, target, problem, tau);
   });

@@ -8,6 +8,7 @@
 
 #include "core/aligned.h"
 #include "krylov/shifted_minres.h"
+#include "simd/ops.h"
 
 namespace localsvm {
 

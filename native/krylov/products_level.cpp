@@ -169,13 +169,6 @@ inline void add_differences_by(const float* const* x, int count, const float* co
 
 }  // namespace
 
-// Called by the table in ops_level.cpp.
-void add_down(const Block& block, const BlockVector* vectors, int count);
-void add_across(const Block& block, const BlockVector* vectors, int count);
-void take_lanes(float* lanes, int n, float* y);
-void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
-                     const float* panels, int n_features, Range columns, double* const* out);
-
 void add_down(const Block& block, const BlockVector* vectors, int count) { in_groups<Down>(block, vectors, count); }
 
 void add_across(const Block& block, const BlockVector* vectors, int count) { in_groups<Across>(block, vectors, count); }

@@ -156,7 +156,7 @@ std::vector<Certificate> RidgeColumn::finish(const BlockProduct& product, float*
 }  // namespace
 
 SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads, const std::atomic<bool>* cancelled) {
+                         int n_threads, const CancelFlag* cancelled) {
   return solve_columns(kernel, fold_ends, problem, n_threads, cancelled, [&](const TrainingRows& rows, const float* target) {
     return std::make_unique<RidgeColumn>(rows, target, problem);
   });

@@ -12,11 +12,12 @@
 // could be most of it the gap is computed again from beta, in double.
 #pragma once
 
+#include "core/cancel.h"
 #include "krylov/square_columns.h"
 
 namespace localsvm {
 
 SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads, const std::atomic<bool>* cancelled);
+                         int n_threads, const CancelFlag* cancelled);
 
 }  // namespace localsvm

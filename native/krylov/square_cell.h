@@ -4,9 +4,9 @@
 // all targets, folds and lambdas.  A part of a cell is a cell of some of its rows.
 #pragma once
 
-#include <atomic>
 #include <vector>
 
+#include "core/cancel.h"
 #include "kernel/half_kernel.h"
 #include "krylov/square_columns.h"
 
@@ -16,15 +16,15 @@ class SquareCell {
  public:
   // See HalfKernel.
   SquareCell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const HalfPlan& plan,
-             int n_threads, const std::atomic<bool>* cancelled);
+             int n_threads, const CancelFlag* cancelled);
   SquareCell(const SquareCell& whole, const std::vector<int>& rows);
 
-  void set_width(float width, const std::atomic<bool>* cancelled) { kernel_.set_width(width, cancelled); }
+  void set_width(float width, const CancelFlag* cancelled) { kernel_.set_width(width, cancelled); }
 
   // All targets, folds and lambdas of this width at once.
-  SquareResult solve_ridge(const SquareProblem& problem, int n_threads, const std::atomic<bool>* cancelled);
+  SquareResult solve_ridge(const SquareProblem& problem, int n_threads, const CancelFlag* cancelled);
   SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads,
-                               const std::atomic<bool>* cancelled);
+                               const CancelFlag* cancelled);
 
   int n() const { return kernel_.n(); }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }

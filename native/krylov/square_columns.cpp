@@ -49,7 +49,7 @@ void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& 
 // Calls finished(c) for every column that is done, and works on the others until all are or the work is cancelled.
 template <typename Finished>
 void iterate(const std::vector<std::unique_ptr<SquareColumn>>& columns, const BlockProduct& product,
-             const std::atomic<bool>* cancelled, const Finished& finished) {
+             const CancelFlag* cancelled, const Finished& finished) {
   std::vector<bool> at_work(columns.size(), true);
   while (!is_set(cancelled)) {
     std::vector<Operand> operands;
@@ -84,7 +84,7 @@ TrainingRows::TrainingRows(int fold_, Range left_out_, const float* weight_, int
 double TrainingRows::shift(double lam) const { return std::clamp(lam * total, 1e-30, 1e30); }
 
 SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                           int n_threads, const std::atomic<bool>* cancelled, const MakeColumn& make_column) {
+                           int n_threads, const CancelFlag* cancelled, const MakeColumn& make_column) {
   const size_t n = kernel.n(), n_folds = problem.folds.size(), n_lambdas = problem.lambdas.size();
   const size_t n_columns = problem.n_targets * n_folds;
   SquareResult result{std::vector<float>(n_columns * n_lambdas * n),

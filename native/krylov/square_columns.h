@@ -13,8 +13,8 @@
 #include <memory>
 #include <vector>
 
+#include "core/certificate.h"
 #include "krylov/block_product.h"
-#include "smo/solver.h"
 
 namespace localsvm {
 
@@ -67,6 +67,6 @@ class SquareColumn {
 using MakeColumn = std::function<std::unique_ptr<SquareColumn>(const TrainingRows& rows, const float* target)>;
 
 SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                           int n_threads, const std::atomic<bool>* cancelled, const MakeColumn& make_column);
+                           int n_threads, const CancelFlag* cancelled, const MakeColumn& make_column);
 
 }  // namespace localsvm

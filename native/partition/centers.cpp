@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "core/aligned.h"
+#include "core/range.h"
 #include "simd/ops.h"
-#include "smo/solver.h"
 
 namespace localsvm {
 
@@ -59,7 +59,7 @@ class Traversal {
     block_.load(n, [&](int i) { return row(i); });
   }
 
-  void grow(const std::atomic<bool>* cancelled) {
+  void grow(const CancelFlag* cancelled) {
     add_centre(0);
     for (int worst; !is_set(cancelled) && (worst = worst_cell()) >= 0;) {
       const double before = cells_[worst].size;
@@ -83,7 +83,7 @@ class Traversal {
   }
 
   // Deletes centres of tiny cells, smallest first, while no cell that takes over rows becomes too large.
-  void merge(const std::atomic<bool>* cancelled) {
+  void merge(const CancelFlag* cancelled) {
     std::vector<int> order(centres_.size());
     std::iota(order.begin(), order.end(), 0);
     for (bool changed = true; changed && !is_set(cancelled);) {
@@ -195,7 +195,7 @@ class Traversal {
 }  // namespace
 
 void nearest_centres(const float* X, size_t n, int n_features, const float* centres, int n_centres, int32_t* labels,
-                     float* distances, const std::atomic<bool>* cancelled) {
+                     float* distances, const CancelFlag* cancelled) {
   constexpr int kBlock = 64;  // rows of a block stay in the first-level cache while all centres pass
   RowBlock block(kBlock, n_features);
   for (size_t begin = 0; begin < n && !is_set(cancelled); begin += kBlock) {
@@ -210,7 +210,7 @@ void nearest_centres(const float* X, size_t n, int n_features, const float* cent
 }
 
 Splitting farthest_first(const float* X, int n, int n_features, const double* counts, const SplitRule& rule,
-                         const std::atomic<bool>* cancelled) {
+                         const CancelFlag* cancelled) {
   Traversal traversal(X, n, n_features, counts, rule);
   traversal.grow(cancelled);
   traversal.collect();

@@ -1,16 +1,17 @@
 // Voronoi partitions: nearest centres, and centres by farthest-first traversal.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
+
+#include "core/cancel.h"
 
 namespace localsvm {
 
 // labels[i] = the centre nearest to row i, of equally near ones the first; distances[i] its squared distance.
 void nearest_centres(const float* X, size_t n, int n_features, const float* centres, int n_centres, int32_t* labels,
-                     float* distances, const std::atomic<bool>* cancelled);
+                     float* distances, const CancelFlag* cancelled);
 
 // A partition of n rows: centres are rows, in the order in which they were found.
 struct Splitting {
@@ -36,6 +37,6 @@ struct SplitRule {
 //         By size, centres of tiny cells are then deleted, smallest first, as long as no cell that takes over rows
 //         becomes too large.
 Splitting farthest_first(const float* X, int n, int n_features, const double* counts, const SplitRule& rule,
-                         const std::atomic<bool>* cancelled);
+                         const CancelFlag* cancelled);
 
 }  // namespace localsvm

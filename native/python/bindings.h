@@ -4,7 +4,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <atomic>
 #include <initializer_list>
 #include <memory>
 #include <stdexcept>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/cancel.h"
 #include "simd/ops.h"
 
 namespace localsvm {
@@ -22,10 +22,10 @@ using DoubleMatrix = nanobind::ndarray<const double, nanobind::ndim<2>, nanobind
 
 // A flag that stops native work from another thread.
 struct CancelToken {
-  std::atomic<bool> flag{false};
+  CancelFlag flag{false};
 };
 
-inline const std::atomic<bool>* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
+inline const CancelFlag* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
 
 inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);

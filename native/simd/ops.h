@@ -8,9 +8,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/range.h"
+
 namespace localsvm {
 
-constexpr int kPad = 16;            // floats; a multiple of every level's vector width
 constexpr int kStrip = 512;         // samples whose weighted differences are summed in float
 constexpr int kAhead = 4 * kPad;    // floats of a row of K that are asked for before they are needed
 constexpr int kNeighbours = 24;     // candidate partners kept per sample
@@ -64,13 +65,6 @@ struct Scan {
 // Where the first feature of sample i is in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...: a panel has all
 // features, each of kPad samples, so that the next feature is kPad behind.
 inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
-
-// Half-open ranges of rows or columns.  Except in `dot` and `weighted_sums` both ends are multiples of kPad.
-struct Range {
-  int begin = 0, end = 0;
-  int size() const { return end - begin; }
-  Range padded() const { return {begin / kPad * kPad, (end + kPad - 1) / kPad * kPad}; }
-};
 
 // Support vectors for evaluation; ld is a multiple of 2 kPad.
 struct SupportView {

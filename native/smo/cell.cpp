@@ -58,7 +58,7 @@ StoragePlan::StoragePlan(int n, int n_features, size_t max_bytes, int n_threads)
 }
 
 Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
-           int n_threads, const std::atomic<bool>* cancelled)
+           int n_threads, const CancelFlag* cancelled)
     : n_(n),
       ld_(padded(n)),
       fold_ends_(std::move(fold_ends)),
@@ -88,7 +88,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
   if (full) samples_ = Samples();
 }
 
-Cell::Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled)
+Cell::Cell(const Cell& whole, std::vector<int> rows, const CancelFlag* cancelled)
     : n_(static_cast<int>(rows.size())),
       ld_(padded(rows.size())),
       fold_ends_(ends_within(rows, whole.fold_ends_)),
@@ -141,7 +141,7 @@ void Cell::release_kernel() {
   n_prepared_ = 0;
 }
 
-void Cell::set_width(float width, const std::atomic<bool>* cancelled) {
+void Cell::set_width(float width, const CancelFlag* cancelled) {
   width_ = width;
   if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialised{});
   n_prepared_ = n_problems();

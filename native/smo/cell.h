@@ -14,12 +14,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/cancel.h"
 #include "kernel/row_cache.h"
 #include "kernel/samples.h"
 #include "kernel/storage.h"
@@ -55,18 +55,18 @@ class Cell {
   // `fold_ends`[l] is one past the last row of fold l; the last one is n.  `n_threads` build the matrices.
   // Work is left unfinished once `cancelled` is set; paths say so then.
   Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
-       int n_threads, const std::atomic<bool>* cancelled);
+       int n_threads, const CancelFlag* cancelled);
 
-  // A part: `rows` of `whole`, ascending, which must outlive it.  It follows the width of the whole with `follow_width`.
-  Cell(const Cell& whole, std::vector<int> rows, const std::atomic<bool>* cancelled);
+  // A part: `rows` of `whole`, ascending, which must outlive it.  It follows the width of the whole with `copy_kernel_of_whole`.
+  Cell(const Cell& whole, std::vector<int> rows, const CancelFlag* cancelled);
 
   // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
 
-  void set_width(float width, const std::atomic<bool>* cancelled);
+  void set_width(float width, const CancelFlag* cancelled);
 
   // Of a part: takes the kernel values over from the whole, and lets go of them.
-  void follow_width(const std::atomic<bool>* cancelled) { set_width(whole_->width_, cancelled); }
+  void copy_kernel_of_whole(const CancelFlag* cancelled) { set_width(whole_->width_, cancelled); }
   void release_kernel();
   bool has_width() const { return width_ > 0; }
   bool is_part() const { return whole_ != nullptr; }
@@ -100,7 +100,7 @@ class Cell {
   };
 
   static void judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result);
-  KernelView view(const std::atomic<bool>* cancelled) const {
+  KernelView view(const CancelFlag* cancelled) const {
     return {K_.data(), cache_.get(), ld_, n_, near_.data(), cancelled};
   }
   void find_neighbours(NeighbourSearch& search, int i, const float* distances);
@@ -126,22 +126,6 @@ class Cell {
   Aligned<Near> near_;
   std::unique_ptr<RowCache> cache_;
   std::vector<OwnedProblem> problems_;
-};
-
-// A part of a cell has its kernel matrix while it is solved; a whole keeps its own.
-class KernelInUse {
- public:
-  KernelInUse(Cell& cell, const std::atomic<bool>* cancelled) : cell_(cell) {
-    if (cell_.is_part()) cell_.follow_width(cancelled);
-  }
-  ~KernelInUse() {
-    if (cell_.is_part()) cell_.release_kernel();
-  }
-  KernelInUse(const KernelInUse&) = delete;
-  KernelInUse& operator=(const KernelInUse&) = delete;
-
- private:
-  Cell& cell_;
 };
 
 }  // namespace localsvm

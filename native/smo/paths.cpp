@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "core/parallel.h"
+#include "kernel/kernel_in_use.h"
 
 namespace localsvm {
 
@@ -81,7 +82,7 @@ PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>
     const Piece& piece = pieces[number];
     const PathJob& job = jobs[piece.job];
     const auto begin = std::chrono::steady_clock::now();
-    const KernelInUse kernel(*job.cell, stop.cancelled);
+    const KernelInUse in_use(*job.cell, stop.cancelled);
     for (size_t f = piece.first_fold; f < piece.last_fold && !stop.is_cancelled(); ++f) {
       const float* guess = guesses ? guesses + f * result.n_columns + piece.column : nullptr;
       columns.write(piece.job, piece.column, *job.cell, f, folds[f],

@@ -22,23 +22,16 @@
 // could have left a visible error.  So rounding does not pile up over a path, and certificates are true.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <vector>
 
 #include "core/aligned.h"
+#include "core/certificate.h"
+#include "kernel/kernel_view.h"
 #include "smo/extrapolation.h"
 #include "smo/steps.h"
 
 namespace localsvm {
-
-enum class Status : int8_t { converged = 0, max_steps = 1, precision = 2, cancelled = 3 };
-
-struct Certificate {
-  double gap = 0;  // in risk units
-  Status status = Status::converged;
-  int64_t steps = 0;
-};
 
 // What does not change along a lambda path.
 struct Problem {
@@ -46,13 +39,6 @@ struct Problem {
   const float* lo_unit = nullptr;  // box at scale 1
   const float* hi_unit = nullptr;
   float clip = 1;
-};
-
-struct StopRule {
-  double tolerance = 1e-3;
-  int64_t max_steps = 0;
-  const std::atomic<bool>* cancelled = nullptr;
-  bool is_cancelled() const { return is_set(cancelled); }
 };
 
 class BoxSolver {

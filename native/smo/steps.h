@@ -6,32 +6,18 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "core/aligned.h"
-#include "kernel/row_cache.h"
+#include "core/range.h"
+#include "kernel/kernel_view.h"
 #include "simd/ops.h"
 #include "simd/slack.h"
 
 namespace localsvm {
-
-inline bool is_set(const std::atomic<bool>* flag) { return flag && flag->load(std::memory_order_relaxed); }
-
-// A kernel matrix (symmetric, unit diagonal) and the near neighbours of its samples.
-struct KernelView {
-  const float* K = nullptr;  // n rows of ld; or
-  RowCache* cache = nullptr;  // where its rows come from, when it is not stored
-  size_t ld = 0;
-  int n = 0;
-  const Near* near = nullptr;
-  const std::atomic<bool>* cancelled = nullptr;
-  const float* row(int i) const { return K + ld * static_cast<size_t>(i); }
-  bool is_cancelled() const { return is_set(cancelled); }
-};
 
 class StepLoop {
  public:

@@ -7,11 +7,13 @@
 
 namespace localsvm {
 
+constexpr size_t kHugePage = size_t{2} << 20;  // bytes
+
 // Memory of at least `bytes` bytes (rounded up in place), aligned to 64, or to a huge page when it is that large.  Blocks of
 // 16 KB and more are kept for the next taker, up to 64 MB in all: one cell after another, one path after another, needs the
 // same ones, and fresh pages cost as much time as a tenth of the training.
-void* take_memory(size_t& bytes);
-void give_memory(void* block, size_t bytes) noexcept;
+void* allocate_block(size_t& bytes);
+void free_block(void* block, size_t bytes) noexcept;
 
 struct Uninitialised {};
 
@@ -24,7 +26,7 @@ class Aligned {
   }
   Aligned(size_t size, Uninitialised) : size_(size) {
     size_t bytes = size * sizeof(T);
-    T* block = static_cast<T*>(take_memory(bytes));
+    T* block = static_cast<T*>(allocate_block(bytes));
     data_ = {block, Give{bytes}};
   }
   T* data() { return data_.get(); }
@@ -36,7 +38,7 @@ class Aligned {
  private:
   struct Give {
     size_t bytes = 0;
-    void operator()(T* p) const noexcept { give_memory(p, bytes); }
+    void operator()(T* p) const noexcept { free_block(p, bytes); }
   };
   std::unique_ptr<T, Give> data_;
   size_t size_ = 0;

@@ -15,6 +15,8 @@ enum class Status : int8_t {
   skipped = 4,    // not solved, as the caller asked for fewer lams
 };
 
+inline constexpr const char* kStatusNames[] = {"converged", "max_steps", "precision", "cancelled", "skipped"};
+
 struct Certificate {
   double gap = 0;  // duality gap in risk units
   Status status = Status::converged;

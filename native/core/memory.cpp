@@ -13,18 +13,17 @@ namespace localsvm {
 
 namespace {
 
-constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kSmallestKept = size_t{16} << 10;
-constexpr size_t kMostKept = size_t{64} << 20;
+constexpr size_t kMaxKept = size_t{64} << 20;
 
 struct Block {
   void* start;
   size_t bytes;
 };
 
-class Kept {
+class BlockPool {
  public:
-  ~Kept() {
+  ~BlockPool() {
     for (const Block& block : blocks_) std::free(block.start);
   }
 
@@ -49,7 +48,7 @@ class Kept {
     const std::lock_guard lock(mutex_);
     blocks_.push_back(block);
     total_ += block.bytes;
-    while (total_ > kMostKept) {
+    while (total_ > kMaxKept) {
       total_ -= blocks_.front().bytes;
       std::free(blocks_.front().start);
       blocks_.erase(blocks_.begin());
@@ -62,19 +61,19 @@ class Kept {
   size_t total_ = 0;
 };
 
-Kept& kept() {
-  static Kept blocks;
+BlockPool& pool() {
+  static BlockPool blocks;
   return blocks;
 }
 
 }  // namespace
 
-void* take_memory(size_t& bytes) {
+void* allocate_block(size_t& bytes) {
   const bool large = bytes >= kHugePage;
   const size_t alignment = large ? kHugePage : 64;
   bytes = bytes ? (bytes + alignment - 1) / alignment * alignment : alignment;
   if (bytes >= kSmallestKept)
-    if (void* block = kept().take(bytes)) return block;
+    if (void* block = pool().take(bytes)) return block;
   void* block = std::aligned_alloc(alignment, bytes);
   if (!block) throw std::bad_alloc();
 #if defined(__linux__)
@@ -84,13 +83,13 @@ void* take_memory(size_t& bytes) {
   return block;
 }
 
-void give_memory(void* block, size_t bytes) noexcept {
+void free_block(void* block, size_t bytes) noexcept {
   if (bytes < kSmallestKept) {
     std::free(block);
     return;
   }
   try {
-    kept().keep({block, bytes});
+    pool().keep({block, bytes});
   } catch (...) {
     std::free(block);
   }

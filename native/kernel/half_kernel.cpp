@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "core/parallel.h"
@@ -22,23 +20,19 @@ size_t tiles_in(int rows, int n_blocks) {
 
 }  // namespace
 
+MatrixBytes HalfPlan::bytes(size_t n, size_t n_features, size_t n_threads) {
+  constexpr size_t tile = kTileSize * sizeof(float);
+  const size_t n_blocks = blocks_of(n);
+  return {padded(n) * n_features * sizeof(float) + tile * n_threads, tiles_in(n_blocks, n_blocks) * tile, 0, 0};
+}
+
 HalfPlan::HalfPlan(int n, int n_features, size_t max_bytes, int n_threads) {
+  const MatrixBytes needed = bytes(n, n_features, n_threads);
   const int n_blocks = blocks_of(n);
-  const size_t tile = kTileSize * sizeof(float), half = tiles_in(n_blocks, n_blocks) * tile;
-  const size_t always = padded(n) * n_features * sizeof(float) + tile * n_threads;
+  storage = needed.choose(max_bytes, n, n_features);
   n_stored = n_blocks;
-  if (max_bytes >= always + 2 * half) {
-    storage = Storage::full;
-  } else if (max_bytes >= always + half) {
-    storage = Storage::kernel;
-  } else {
-    storage = Storage::rows;
-    if (max_bytes < always)
-      throw std::invalid_argument("a cell of " + std::to_string(n) + " rows and " + std::to_string(n_features) +
-                                  " features needs at least " + std::to_string(always) + " bytes, but max_bytes is " +
-                                  std::to_string(max_bytes));
-    while (always + tiles_in(n_stored, n_blocks) * tile > max_bytes) --n_stored;
-  }
+  if (storage != Storage::rows) return;
+  while (needed.always + tiles_in(n_stored, n_blocks) * kTileSize * sizeof(float) > max_bytes) --n_stored;
 }
 
 HalfKernel::HalfKernel(const float* X, int n, int n_features, Kernel kernel, const HalfPlan& plan, int n_threads,

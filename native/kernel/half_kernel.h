@@ -34,6 +34,7 @@ struct HalfPlan {
   // The first of full, kernel, rows that fits into `max_bytes`; std::invalid_argument when not even the samples do, and a
   // tile for each of `n_threads`.
   HalfPlan(int n, int n_features, size_t max_bytes, int n_threads);
+  static MatrixBytes bytes(size_t n, size_t n_features, size_t n_threads);
   Storage storage;
   int n_stored;  // rows of tiles
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr int kSampled = 16;  // slots looked at for one to give up
 }
 
-float Rooms::of(int i) const { return std::fabs(std::clamp(r[i], room_below(words[i]), room_above(words[i]))); }
+float StepSizes::of(int i) const { return std::fabs(std::clamp(r[i], slack_below(words[i]), slack_above(words[i]))); }
 
 RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
     : samples_(samples), kernel_(kernel), ld_(padded(n)), slot_of_(n, -1) {
@@ -30,7 +30,7 @@ int RowCache::enter() {
   size_t seat = 0;
   while (seat < seats_.size() && seats_[seat].taken) ++seat;
   if (seat == seats_.size()) seats_.emplace_back();
-  seats_[seat].rooms.assign(slots_.size(), 0.0f);
+  seats_[seat].slack.assign(slots_.size(), 0.0f);
   seats_[seat].taken = true;
   return static_cast<int>(seat);
 }
@@ -40,7 +40,7 @@ void RowCache::leave(int seat) {
   seats_[seat].taken = false;
 }
 
-void RowCache::exchange(int seat, const Rooms& rooms, const int* wanted, const int* released, int count,
+void RowCache::exchange(int seat, const StepSizes& slack, const int* wanted, const int* released, int count,
                         const float** rows) {
   int missing[2], n_missing = 0;
   float* made[2];
@@ -55,7 +55,7 @@ void RowCache::exchange(int seat, const Rooms& rooms, const int* wanted, const i
       missing[n_missing++] = wanted[c];
   counts_.hits += count - n_missing;
   counts_.misses += n_missing;
-  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], seat, rooms);
+  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], seat, slack);
   if (n_missing > 0) {
     lock.unlock();
     try {
@@ -87,14 +87,14 @@ void RowCache::release(const int* rows, int count) {
 void RowCache::pin_held(const int* wanted, int count, const float** rows) {
   const std::lock_guard lock(mutex_);
   // In a small cache these pins could leave no slot for the steps of others: rows are made instead.
-  const bool roomy = slots_.size() >= seats_.size() * static_cast<size_t>(kMostPinned + count);
+  const bool roomy = slots_.size() >= seats_.size() * static_cast<size_t>(kMaxPinned + count);
   for (int m = 0; m < count; ++m) {
     rows[m] = nullptr;
     if (roomy && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
       rows[m] = slot_of(wanted[m]).row;
       ++slot_of(wanted[m]).pins;
     }
-    ++(rows[m] ? counts_.settle_hits : counts_.settle_misses);
+    ++(rows[m] ? counts_.refresh_hits : counts_.refresh_misses);
   }
 }
 
@@ -109,19 +109,19 @@ RowCounts RowCache::counts() const {
 }
 
 // Memory for `row`, which is pinned and not ready then.
-float* RowCache::reserve(int row, int seat, const Rooms& rooms) {
-  const int chosen = choose_victim(seat, rooms);
+float* RowCache::reserve(int row, int seat, const StepSizes& slack) {
+  const int chosen = choose_victim(seat, slack);
   Slot& slot = slots_[chosen];
   if (slot.owner >= 0) slot_of_[slot.owner] = -1;
   slot_of_[row] = chosen;
   slot.owner = row;
   slot.pins = 1;
   slot.ready = false;
-  for (Seat& other : seats_) other.rooms[chosen] = 0;
+  for (Seat& other : seats_) other.slack[chosen] = 0;
   return slot.row;
 }
 
-int RowCache::choose_victim(int seat, const Rooms& rooms) {
+int RowCache::choose_victim(int seat, const StepSizes& slack) {
   const auto n_slots = static_cast<uint32_t>(slots_.size());
   int victim = -1;
   float least = std::numeric_limits<float>::infinity();
@@ -129,7 +129,7 @@ int RowCache::choose_victim(int seat, const Rooms& rooms) {
     random_ = random_ * 1664525u + 1013904223u;
     const auto slot = static_cast<int>((static_cast<uint64_t>(random_) * n_slots) >> 32);
     if (slots_[slot].pins > 0) continue;
-    if (const float w = worth(slot, seat, rooms); w < least) {
+    if (const float w = worth(slot, seat, slack); w < least) {
       least = w;
       victim = slot;
     }
@@ -143,15 +143,15 @@ int RowCache::choose_victim(int seat, const Rooms& rooms) {
 int RowCache::grow() {
   memory_.emplace_back(ld_, Uninitialised{});
   slots_.push_back({memory_.back().data(), -1});
-  for (Seat& seat : seats_) seat.rooms.push_back(0);
+  for (Seat& seat : seats_) seat.slack.push_back(0);
   return static_cast<int>(slots_.size()) - 1;
 }
 
 // The asking solver's room is that of now; of the others the cache knows what they had when they last asked.
-float RowCache::worth(int slot, int seat, const Rooms& rooms) {
-  float most = seats_[seat].rooms[slot] = rooms.of(slots_[slot].owner);
+float RowCache::worth(int slot, int seat, const StepSizes& slack) {
+  float most = seats_[seat].slack[slot] = slack.of(slots_[slot].owner);
   for (const Seat& other : seats_)
-    if (other.taken) most = std::max(most, other.rooms[slot]);
+    if (other.taken) most = std::max(most, other.slack[slot]);
   return most;
 }
 

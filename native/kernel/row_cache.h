@@ -22,10 +22,10 @@
 namespace localsvm {
 
 // Rows a solver may have pinned at once: those of the coordinates moved last, and two new ones.
-constexpr int kMostPinned = kRecent + 2;
+constexpr int kMaxPinned = kRecent + 2;
 
 // How far the coordinates of the asking solver could move now: |clip(r, l, u)|.
-struct Rooms {
+struct StepSizes {
   const float* r;
   const uint32_t* words;  // see rooms.h
   float of(int i) const;
@@ -33,7 +33,7 @@ struct Rooms {
 
 struct RowCounts {
   int64_t hits = 0, misses = 0;                // of steps
-  int64_t settle_hits = 0, settle_misses = 0;  // of sums over the coefficients that have moved
+  int64_t refresh_hits = 0, refresh_misses = 0;  // of sums over the coefficients that have moved
 };
 
 class RowCache {
@@ -51,7 +51,7 @@ class RowCache {
   void leave(int seat);
 
   // Pins `wanted` (one or two coordinates) and says where their rows are; lets go of as many `released` (-1: none).
-  void exchange(int seat, const Rooms& rooms, const int* wanted, const int* released, int count, const float** rows);
+  void exchange(int seat, const StepSizes& slack, const int* wanted, const int* released, int count, const float** rows);
   void release(const int* rows, int count);
 
   // Pins those of `wanted` that are held, if there is room; rows[m] is nullptr for the others.
@@ -75,14 +75,14 @@ class RowCache {
   // What a solver was last seen to have left for the owner of each slot.
   struct Seat {
     bool taken = false;
-    std::vector<float> rooms;
+    std::vector<float> slack;
   };
 
   // These are called under the lock.
-  float* reserve(int row, int seat, const Rooms& rooms);
-  int choose_victim(int seat, const Rooms& rooms);
+  float* reserve(int row, int seat, const StepSizes& slack);
+  int choose_victim(int seat, const StepSizes& slack);
   int grow();
-  float worth(int slot, int seat, const Rooms& rooms);
+  float worth(int slot, int seat, const StepSizes& slack);
   Slot& slot_of(int row) { return slots_[slot_of_[row]]; }
 
   const Samples& samples_;

@@ -29,11 +29,11 @@ BlockProduct::BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends,
 }
 
 void BlockProduct::multiply(const std::vector<Operand>& operands) const {
-  sum(operands, [](const Folds& folds, int left_out) { return !folds.are(left_out); });
+  sum(operands, [](const Folds& folds, int validation) { return !folds.are(validation); });
 }
 
 void BlockProduct::validate(const std::vector<Operand>& operands) const {
-  sum(operands, [](const Folds& folds, int left_out) { return folds.include(left_out); });
+  sum(operands, [](const Folds& folds, int validation) { return folds.include(validation); });
 }
 
 // Of one thread.
@@ -80,10 +80,10 @@ void BlockProduct::sum_row(int I, const std::vector<Operand>& operands, const Wa
   for (int J = I; J < kernel_.n_blocks(); ++J) {
     int n_down = 0, n_across = 0;
     for (size_t c = 0; c < operands.size(); ++c) {
-      const auto& [x, left_out, y] = operands[c];
-      if (!folds_[I].are(left_out) && wanted(folds_[J], left_out))
+      const auto& [x, validation, y] = operands[c];
+      if (!folds_[I].are(validation) && wanted(folds_[J], validation))
         work.down[n_down++] = {x + I * kTile, y + J * kTile};
-      if (J > I && !folds_[J].are(left_out) && wanted(folds_[I], left_out))
+      if (J > I && !folds_[J].are(validation) && wanted(folds_[I], validation))
         work.across[n_across++] = {x + J * kTile, work.lanes_of(c)};
     }
     if (n_down + n_across == 0) continue;
@@ -92,7 +92,7 @@ void BlockProduct::sum_row(int I, const std::vector<Operand>& operands, const Wa
     ops().add_across(tile, work.across.data(), n_across);
   }
   for (size_t c = 0; c < operands.size(); ++c)
-    ops().take_lanes(work.lanes_of(c), kernel_.rows(I).size(), operands[c].y + I * kTile);
+    ops().sum_lanes(work.lanes_of(c), kernel_.rows(I).size(), operands[c].y + I * kTile);
 }
 
 void BlockProduct::subtract_exactly(const float* x, double* r) const {

@@ -20,8 +20,8 @@ namespace localsvm {
 
 // Vectors have ld entries, and 0 in the padding.
 struct Operand {
-  const float* x;  // zero on the rows of fold `left_out`
-  int left_out;    // -1: none
+  const float* x;  // zero on the rows of fold `validation`
+  int validation;    // -1: none
   float* y;        // becomes K x where it is wanted; other entries are of no meaning
 };
 

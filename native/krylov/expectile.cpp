@@ -13,7 +13,7 @@ namespace {
 constexpr double kInner = 0.5;         // part of the tolerated gap that is left to the inner equation
 constexpr double kForcing = 0.01;      // or of the gap there is, where that is more
 constexpr double kProgress = 0.9;      // a step that leaves more of the gap than this is one without progress
-constexpr int kPatience = 4;           // such steps
+constexpr int kMaxStalls = 4;           // such steps
 constexpr int kHalvings = 30;          // of the part of a step that is taken
 constexpr double kRounding = 0x1p-23;  // of a product with K, relative to what is summed
 constexpr double kTrusted = 0.05;      // part of the tolerated residual that rounding may take unseen
@@ -31,10 +31,10 @@ class ExpectileColumn : public SquareColumn {
         next_(rows.ld),
         beta_(rows.n),
         f_(rows.n) {
-    start_lambda();
+    start_lam();
   }
 
-  bool is_done() const override { return certificates_.size() == problem_.lambdas.size(); }
+  bool is_done() const override { return certificates_.size() == problem_.lams.size(); }
 
   Operand operand() override {
     return {lanczos_ ? lanczos_->operand() : next_.data(), rows_.fold, y_.data()};
@@ -57,13 +57,13 @@ class ExpectileColumn : public SquareColumn {
  private:
   double factor(int i, double sign) const { return rows_.weight[i] * (sign > 0 ? above_ : below_); }
 
-  void start_lambda();
+  void start_lam();
   void look();
   void start_step();
   bool is_inner_solved() const;
   void propose();
   void accept();
-  void end_lambda(Status status);
+  void end_lam(Status status);
   double gap(double part) const;
   double gap_at(int i, double beta, double r) const;
   bool is_doubtful(const std::vector<float>& beta) const;
@@ -81,28 +81,28 @@ class ExpectileColumn : public SquareColumn {
   std::optional<Lanczos> lanczos_;            // while the inner equation is solved
   std::optional<ShiftedMinres> minres_;
   double inner_tolerated_ = 0, lowest_ = 0;
-  int without_progress_ = 0;
+  int n_stalls_ = 0;
   Certificate certificate_;
   std::vector<Certificate> certificates_;
   std::vector<std::vector<float>> solutions_;
 };
 
 // The same coefficients are the start for the next lambda.
-void ExpectileColumn::start_lambda() {
+void ExpectileColumn::start_lam() {
   while (!is_done()) {
-    shift_ = rows_.shift(problem_.lambdas[certificates_.size()]);
+    shift_ = rows_.shift(problem_.lams[certificates_.size()]);
     certificate_ = Certificate{};
     certificate_.gap = lowest_ = gap(0);
-    without_progress_ = 0;
-    if (!(certificate_.gap <= problem_.tolerance) && certificate_.steps < problem_.max_iterations) {
+    n_stalls_ = 0;
+    if (!(certificate_.gap <= problem_.stop.tolerance) && certificate_.steps < problem_.stop.max_steps) {
       start_step();
       return;
     }
-    end_lambda(certificate_.gap <= problem_.tolerance ? Status::converged : Status::max_steps);
+    end_lam(certificate_.gap <= problem_.stop.tolerance ? Status::converged : Status::max_steps);
   }
 }
 
-void ExpectileColumn::end_lambda(Status status) {
+void ExpectileColumn::end_lam(Status status) {
   certificate_.status = status;
   certificates_.push_back(certificate_);
   solutions_.emplace_back(beta_.begin(), beta_.end());
@@ -111,17 +111,17 @@ void ExpectileColumn::end_lambda(Status status) {
 // After a step: on to the next lambda, or to the next step.
 void ExpectileColumn::look() {
   certificate_.gap = gap(0);
-  without_progress_ = certificate_.gap < kProgress * lowest_ ? 0 : without_progress_ + 1;
+  n_stalls_ = certificate_.gap < kProgress * lowest_ ? 0 : n_stalls_ + 1;
   lowest_ = std::min(lowest_, certificate_.gap);
-  if (certificate_.gap <= problem_.tolerance)
-    end_lambda(Status::converged);
-  else if (without_progress_ == kPatience)
-    end_lambda(Status::precision);
-  else if (certificate_.steps >= problem_.max_iterations)
-    end_lambda(Status::max_steps);
+  if (certificate_.gap <= problem_.stop.tolerance)
+    end_lam(Status::converged);
+  else if (n_stalls_ == kMaxStalls)
+    end_lam(Status::precision);
+  else if (certificate_.steps >= problem_.stop.max_steps)
+    end_lam(Status::max_steps);
   else
     return start_step();
-  start_lambda();
+  start_lam();
 }
 
 // (S K S + c) u = S (y - K beta - c beta / a), S = diag(sqrt a), and beta moves by S u.
@@ -136,13 +136,13 @@ void ExpectileColumn::start_step() {
   lanczos_.emplace(b.data(), s_.data(), rows_.ld, rows_.n_weighted);
   minres_.emplace(shift_, lanczos_->matrix().beta[0]);
   inner_tolerated_ =
-      std::sqrt(rows_.total * std::max(kInner * problem_.tolerance, kForcing * certificate_.gap));
+      std::sqrt(rows_.total * std::max(kInner * problem_.stop.tolerance, kForcing * certificate_.gap));
   if (is_inner_solved()) propose();
 }
 
 bool ExpectileColumn::is_inner_solved() const {
   return lanczos_->is_complete() || minres_->residual() <= inner_tolerated_ ||
-         certificate_.steps + 1 >= problem_.max_iterations;
+         certificate_.steps + 1 >= problem_.stop.max_steps;
 }
 
 // The product of K with what the coefficients would be says what the step is worth.
@@ -215,7 +215,7 @@ std::vector<Certificate> ExpectileColumn::finish(const BlockProduct& product, fl
 bool ExpectileColumn::is_doubtful(const std::vector<float>& beta) const {
   double squares = 0;
   for (double b : beta) squares += b * b;
-  return kRounding * std::sqrt(squares) > kTrusted * std::sqrt(problem_.tolerance);
+  return kRounding * std::sqrt(squares) > kTrusted * std::sqrt(problem_.stop.tolerance);
 }
 
 // The gap of these coefficients, in double.
@@ -223,13 +223,13 @@ void ExpectileColumn::check(const BlockProduct& product, const float* beta, size
   Aligned<double> r(rows_.ld);
   std::copy_n(target_, rows_.n, r.data());
   product.subtract_exactly(beta, r.data());
-  shift_ = rows_.shift(problem_.lambdas[q]);
+  shift_ = rows_.shift(problem_.lams[q]);
   double sum = 0;
   for (int i = 0; i < rows_.n; ++i)
     if (rows_.weight[i] > 0) sum += gap_at(i, beta[i], r[i]);
   Certificate& certificate = certificates_[q];
   certificate.gap = sum / rows_.total;
-  if (certificate.gap <= problem_.tolerance)
+  if (certificate.gap <= problem_.stop.tolerance)
     certificate.status = Status::converged;
   else if (certificate.status == Status::converged)
     certificate.status = Status::precision;
@@ -238,8 +238,8 @@ void ExpectileColumn::check(const BlockProduct& product, const float* beta, size
 }  // namespace
 
 SquareResult solve_expectile(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                             double tau, int n_threads, const CancelFlag* cancelled) {
-  return solve_columns(kernel, fold_ends, problem, n_threads, cancelled, [&](const TrainingRows& rows, const float* target) {
+                             double tau, int n_threads) {
+  return solve_columns(kernel, fold_ends, problem, n_threads, [&](const TrainingRows& rows, const float* target) {
     return std::make_unique<ExpectileColumn>(rows, target, problem, tau);
   });
 }

@@ -11,12 +11,11 @@
 // Stops when it is at most `tolerance`.
 #pragma once
 
-#include "core/cancel.h"
 #include "krylov/square_columns.h"
 
 namespace localsvm {
 
 SquareResult solve_expectile(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                             double tau, int n_threads, const CancelFlag* cancelled);
+                             double tau, int n_threads);
 
 }  // namespace localsvm

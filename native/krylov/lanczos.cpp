@@ -68,7 +68,7 @@ float Lanczos::orthogonalise() {
     const BlockVector across{next_.data(), lanes_.data()}, down{part, next_.data()};
     std::fill_n(part, kChunk, 0.0f);
     ops().add_across(vectors, &across, 1);
-    ops().take_lanes(lanes_.data(), vectors.n_rows, part);
+    ops().sum_lanes(lanes_.data(), vectors.n_rows, part);
     for (float& p : part) p = -p;
     ops().add_down(vectors, &down, 1);
   }

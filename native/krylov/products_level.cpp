@@ -173,7 +173,7 @@ void add_down(const Block& block, const BlockVector* vectors, int count) { in_gr
 
 void add_across(const Block& block, const BlockVector* vectors, int count) { in_groups<Across>(block, vectors, count); }
 
-void take_lanes(float* lanes, int n, float* y) {
+void sum_lanes(float* lanes, int n, float* y) {
   for (int i = 0; i < n; i += 4) add_sums(lanes + i * W, y + i);
   for (int i = 0; i < n; ++i) store(lanes + i * W, splat(0.0f));
 }

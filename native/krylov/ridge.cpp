@@ -18,11 +18,11 @@ class RidgeColumn : public SquareColumn {
       : rows_(rows),
         target_(target),
         problem_(problem),
-        tolerated_(std::sqrt(problem.tolerance * rows.total)),
+        tolerated_(std::sqrt(problem.stop.tolerance * rows.total)),
         s_(rows.ld),
         y_(rows.ld),
         lanczos_(start()) {
-    for (double lam : problem.lambdas)
+    for (double lam : problem.lams)
       shifts_.push_back({ShiftedMinres(rows.shift(lam), lanczos_.matrix().beta[0]), {}, {}});
     look();
   }
@@ -78,7 +78,7 @@ class RidgeColumn : public SquareColumn {
 
 // Ends the shifts that are solved, or cannot get any further.
 void RidgeColumn::look() {
-  const bool last = lanczos_.is_complete() || lanczos_.matrix().size() >= problem_.max_iterations;
+  const bool last = lanczos_.is_complete() || lanczos_.matrix().size() >= problem_.stop.max_steps;
   n_open_ = 0;
   for (Shift& shift : shifts_) {
     if (!shift.done && (last || shift.minres.residual() <= tolerated_)) judge(shift, last);
@@ -146,7 +146,7 @@ std::vector<Certificate> RidgeColumn::finish(const BlockProduct& product, float*
     Certificate certificate = shifts_[q].certificate;
     if (shifts_[q].doubtful) {
       certificate.gap = true_gap(product, beta[q], shifts_[q].minres.shift());
-      certificate.status = certificate.gap <= problem_.tolerance ? Status::converged : Status::precision;
+      certificate.status = certificate.gap <= problem_.stop.tolerance ? Status::converged : Status::precision;
     }
     certificates.push_back(certificate);
   }
@@ -156,8 +156,8 @@ std::vector<Certificate> RidgeColumn::finish(const BlockProduct& product, float*
 }  // namespace
 
 SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads, const CancelFlag* cancelled) {
-  return solve_columns(kernel, fold_ends, problem, n_threads, cancelled, [&](const TrainingRows& rows, const float* target) {
+                         int n_threads) {
+  return solve_columns(kernel, fold_ends, problem, n_threads, [&](const TrainingRows& rows, const float* target) {
     return std::make_unique<RidgeColumn>(rows, target, problem);
   });
 }

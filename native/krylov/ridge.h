@@ -6,18 +6,17 @@
 //   lam ||f||^2 + 1/W sum_i w_i (y_i - f(x_i))^2 - dual = 1/W sum_i w_i e_i^2 = |S y - (S K S + c) u|^2 / W,
 //   e = y - K beta - c beta / w,
 // and MINRES makes just that as small as the space allows (shifted_minres.h).  Every iteration is one product of K with
-// one vector for all lambdas.
+// one vector for all lams.
 //
 // Stops, each lambda for itself, when the gap is at most `tolerance`, what rounding can have hidden included.  Where that
 // could be most of it the gap is computed again from beta, in double.
 #pragma once
 
-#include "core/cancel.h"
 #include "krylov/square_columns.h"
 
 namespace localsvm {
 
 SquareResult solve_ridge(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                         int n_threads, const CancelFlag* cancelled);
+                         int n_threads);
 
 }  // namespace localsvm

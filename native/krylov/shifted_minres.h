@@ -50,8 +50,8 @@ class ShiftedMinres {
 
   Column next_column(const Tridiagonal& T, int j) {
     const double beside = j == 0 ? 0.0 : T.beta[j], below = T.beta[j + 1];
-    const double turned = before_.cos * beside, centre = T.alpha[j] + shift_;
-    const double above = last_.cos * turned + last_.sin * centre, left = last_.cos * centre - last_.sin * turned;
+    const double turned = before_.cos * beside, center = T.alpha[j] + shift_;
+    const double above = last_.cos * turned + last_.sin * center, left = last_.cos * center - last_.sin * turned;
     const double diagonal = std::sqrt(left * left + below * below);
     Column column{before_.sin * beside, above, diagonal, 0};
     before_ = last_;

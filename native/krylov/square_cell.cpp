@@ -16,16 +16,14 @@ SquareCell::SquareCell(const float* X, int n, int n_features, std::vector<int> f
 SquareCell::SquareCell(const SquareCell& whole, const std::vector<int>& rows)
     : fold_ends_(ends_within(rows, whole.fold_ends_)), kernel_(whole.kernel_, rows) {}
 
-SquareResult SquareCell::solve_ridge(const SquareProblem& problem, int n_threads,
-                                     const CancelFlag* cancelled) {
-  const KernelInUse in_use(kernel_, cancelled);
-  return localsvm::solve_ridge(kernel_, fold_ends_, problem, n_threads, cancelled);
+SquareResult SquareCell::solve_ridge(const SquareProblem& problem, int n_threads) {
+  const KernelInUse in_use(kernel_, problem.stop.cancelled);
+  return localsvm::solve_ridge(kernel_, fold_ends_, problem, n_threads);
 }
 
-SquareResult SquareCell::solve_expectile(const SquareProblem& problem, double tau, int n_threads,
-                                         const CancelFlag* cancelled) {
-  const KernelInUse in_use(kernel_, cancelled);
-  return localsvm::solve_expectile(kernel_, fold_ends_, problem, tau, n_threads, cancelled);
+SquareResult SquareCell::solve_expectile(const SquareProblem& problem, double tau, int n_threads) {
+  const KernelInUse in_use(kernel_, problem.stop.cancelled);
+  return localsvm::solve_expectile(kernel_, fold_ends_, problem, tau, n_threads);
 }
 
 void SquareCell::copy_kernel(float* out) {

@@ -1,7 +1,7 @@
 // One cell of losses that are squares: its kernel matrix at one width at a time, and all solutions on it.
 //
 // Rows are ordered by fold (folds.h).  The matrix is made once per width, its upper half only (half_kernel.h), and shared by
-// all targets, folds and lambdas.  A part of a cell is a cell of some of its rows.
+// all targets, folds and lams.  A part of a cell is a cell of some of its rows.
 #pragma once
 
 #include <vector>
@@ -21,10 +21,9 @@ class SquareCell {
 
   void set_width(float width, const CancelFlag* cancelled) { kernel_.set_width(width, cancelled); }
 
-  // All targets, folds and lambdas of this width at once.
-  SquareResult solve_ridge(const SquareProblem& problem, int n_threads, const CancelFlag* cancelled);
-  SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads,
-                               const CancelFlag* cancelled);
+  // All targets, folds and lams of this width at once.
+  SquareResult solve_ridge(const SquareProblem& problem, int n_threads);
+  SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads);
 
   int n() const { return kernel_.n(); }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }

@@ -1,6 +1,6 @@
-// Losses that are squares, in a cell: all targets, all folds and all lambdas of a width at once.
+// Losses that are squares, in a cell: all targets, all folds and all lams of a width at once.
 //
-//   given     K with k_ii = 1, targets y, weights w, folds to leave out, descending lambdas
+//   given     K with k_ii = 1, targets y, weights w, folds to leave out, descending lams
 //   minimise  lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)) over the training rows, W the sum of their weights
 //   result    beta, f on the rows left out, and a certificate for each
 //
@@ -8,6 +8,7 @@
 // of them ask for products with K, and each pass over K serves those of all columns at work.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,14 +19,21 @@
 
 namespace localsvm {
 
+constexpr size_t kMaxColumns = 24;  // solved at once: bounds the memory of their Krylov spaces
+
+// Bytes of the Krylov spaces of `n_columns`, which seldom have more than 200 vectors.
+inline size_t krylov_bytes(size_t n, size_t n_columns) {
+  constexpr size_t kUsualVectors = 200;
+  return sizeof(float) * n * kUsualVectors * std::min(kMaxColumns, n_columns);
+}
+
 struct SquareProblem {
   const float* targets;  // n_targets x n
   int n_targets;
   const float* weight;     // n, none negative
   std::vector<int> folds;  // to leave out; -1: none
-  std::vector<double> lambdas;
-  double tolerance;    // of the duality gap in risk units
-  int max_iterations;  // products with K, for one lambda
+  std::vector<double> lams;
+  StopRule stop;  // a step is a product with K; they count for each lam
 };
 
 // Axes: target, fold, lambda.  Row i of `values` is by the machine that left its fold out, 0 where that was not asked for.
@@ -34,15 +42,15 @@ struct SquareResult {
   std::vector<float> values;  // target, lambda, row
   std::vector<double> gap;
   std::vector<int8_t> status;
-  std::vector<int64_t> iterations;
+  std::vector<int64_t> steps;
 };
 
 // What the columns of one fold share.
 struct TrainingRows {
-  TrainingRows(int fold, Range left_out, const float* weight, int n, size_t ld);
+  TrainingRows(int fold, Range validation, const float* weight, int n, size_t ld);
 
   int fold;
-  Range left_out;
+  Range validation;
   int n;
   size_t ld;
   Aligned<float> weight;  // 0 on the rows left out
@@ -67,6 +75,6 @@ class SquareColumn {
 using MakeColumn = std::function<std::unique_ptr<SquareColumn>(const TrainingRows& rows, const float* target)>;
 
 SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
-                           int n_threads, const CancelFlag* cancelled, const MakeColumn& make_column);
+                           int n_threads, const MakeColumn& make_column);
 
 }  // namespace localsvm

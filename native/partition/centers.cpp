@@ -13,9 +13,9 @@ namespace localsvm {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kPoorShare = 1.0 / 16;  // a split that takes less of its cell hardly helps
+constexpr double kPoorFraction = 1.0 / 16;  // a split that takes less of its cell hardly helps
 
-// Rows feature-major and padded, with the nearest centre of each so far.
+// Rows feature-major and padded, with the nearest center of each so far.
 class RowBlock {
  public:
   RowBlock(int capacity, int n_features)
@@ -32,8 +32,8 @@ class RowBlock {
     std::fill(nearest_.data(), nearest_.data() + ld_, kInfinity);
     std::fill(labels_.data(), labels_.data() + ld_, 0);
   }
-  void add_centre(const float* centre, int32_t label) {
-    ops().nearer(XT_.data(), n_features_, ld_, centre, label, nearest_.data(), labels_.data());
+  void add_center(const float* center, int32_t label) {
+    ops().update_nearest(XT_.data(), n_features_, ld_, center, label, nearest_.data(), labels_.data());
   }
   float nearest(int i) const { return nearest_[i]; }
   int32_t label(int i) const { return labels_[i]; }
@@ -47,7 +47,7 @@ class RowBlock {
 
 struct CellState {
   double size = 0;
-  float farthest = -1;  // squared distance of the row `farthest_row` from the centre
+  float farthest = -1;  // squared distance of the row `farthest_row` from the center
   int farthest_row = 0;
   int poor_splits = 0;
 };
@@ -60,19 +60,19 @@ class Traversal {
   }
 
   void grow(const CancelFlag* cancelled) {
-    add_centre(0);
+    add_center(0);
     for (int worst; !is_set(cancelled) && (worst = worst_cell()) >= 0;) {
       const double before = cells_[worst].size;
       const int poor_splits = cells_[worst].poor_splits;
-      add_centre(next_centre(worst));
+      add_center(next_center(worst));
       const double taken = before - cells_[worst].size;
-      cells_[worst].poor_splits = taken < kPoorShare * before ? std::min(poor_splits + 1, 2) : 0;
+      cells_[worst].poor_splits = taken < kPoorFraction * before ? std::min(poor_splits + 1, 2) : 0;
     }
   }
 
   // Writes down which rows belong to which cell.
   void collect() {
-    members_.assign(centres_.size(), {});
+    members_.assign(centers_.size(), {});
     label_.resize(n_);
     distance_.resize(n_);
     for (int i = 0; i < n_; ++i) {
@@ -82,9 +82,9 @@ class Traversal {
     }
   }
 
-  // Deletes centres of tiny cells, smallest first, while no cell that takes over rows becomes too large.
+  // Deletes centers of tiny cells, smallest first, while no cell that takes over rows becomes too large.
   void merge(const CancelFlag* cancelled) {
-    std::vector<int> order(centres_.size());
+    std::vector<int> order(centers_.size());
     std::iota(order.begin(), order.end(), 0);
     for (bool changed = true; changed && !is_set(cancelled);) {
       changed = false;
@@ -96,11 +96,11 @@ class Traversal {
 
   Splitting result() const {
     Splitting splitting;
-    std::vector<int32_t> position(centres_.size(), -1);
-    for (size_t j = 0; j < centres_.size(); ++j)
+    std::vector<int32_t> position(centers_.size(), -1);
+    for (size_t j = 0; j < centers_.size(); ++j)
       if (!members_[j].empty()) {
-        position[j] = static_cast<int32_t>(splitting.centres.size());
-        splitting.centres.push_back(centres_[j]);
+        position[j] = static_cast<int32_t>(splitting.centers.size());
+        splitting.centers.push_back(centers_[j]);
       }
     splitting.labels.resize(n_);
     for (int i = 0; i < n_; ++i) splitting.labels[i] = position[label_[i]];
@@ -111,9 +111,9 @@ class Traversal {
  private:
   const float* row(int i) const { return X_ + static_cast<size_t>(i) * d_; }
 
-  void add_centre(int i) {
-    block_.add_centre(row(i), static_cast<int32_t>(centres_.size()));
-    centres_.push_back(i);
+  void add_center(int i) {
+    block_.add_center(row(i), static_cast<int32_t>(centers_.size()));
+    centers_.push_back(i);
     cells_.emplace_back();
     for (CellState& cell : cells_) cell = {0, -1, 0, cell.poor_splits};
     for (int r = 0; r < n_; ++r) {
@@ -136,7 +136,7 @@ class Traversal {
     return worst;
   }
 
-  int next_centre(int cell) {
+  int next_center(int cell) {
     if (rule_.by_radius || cells_[cell].poor_splits == 0) return cells_[cell].farthest_row;
     std::vector<int> others;
     for (int r = 0; r < n_; ++r)
@@ -150,20 +150,20 @@ class Traversal {
 
   bool is_tiny(int cell) const { return !members_[cell].empty() && cells_[cell].size < rule_.tiny_size; }
 
-  // Gives the rows of a cell to the nearest of the other centres, unless that makes one too large.
+  // Gives the rows of a cell to the nearest of the other centers, unless that makes one too large.
   bool dissolve(int cell) {
     const std::vector<int>& rows = members_[cell];
     const int count = static_cast<int>(rows.size());
     RowBlock block(count, d_);
     block.load(count, [&](int i) { return row(rows[i]); });
     int n_others = 0;
-    for (size_t j = 0; j < centres_.size(); ++j)
+    for (size_t j = 0; j < centers_.size(); ++j)
       if (static_cast<int>(j) != cell && !members_[j].empty()) {
-        block.add_centre(row(centres_[j]), static_cast<int32_t>(j));
+        block.add_center(row(centers_[j]), static_cast<int32_t>(j));
         ++n_others;
       }
     if (n_others == 0) return false;
-    std::vector<double> gained(centres_.size(), 0.0);
+    std::vector<double> gained(centers_.size(), 0.0);
     for (int i = 0; i < count; ++i) {
       if (block.nearest(i) == kInfinity) return false;
       const int to = block.label(i);
@@ -175,7 +175,7 @@ class Traversal {
       distance_[rows[i]] = block.nearest(i);
       members_[block.label(i)].push_back(rows[i]);
     }
-    for (size_t j = 0; j < centres_.size(); ++j) cells_[j].size += gained[j];
+    for (size_t j = 0; j < centers_.size(); ++j) cells_[j].size += gained[j];
     members_[cell].clear();
     return true;
   }
@@ -185,7 +185,7 @@ class Traversal {
   const double* counts_;
   const SplitRule rule_;
   RowBlock block_;
-  std::vector<int> centres_;
+  std::vector<int> centers_;
   std::vector<CellState> cells_;
   std::vector<std::vector<int>> members_;
   std::vector<int32_t> label_;
@@ -194,14 +194,14 @@ class Traversal {
 
 }  // namespace
 
-void nearest_centres(const float* X, size_t n, int n_features, const float* centres, int n_centres, int32_t* labels,
+void nearest_centers(const float* X, size_t n, int n_features, const float* centers, int n_centers, int32_t* labels,
                      float* distances, const CancelFlag* cancelled) {
-  constexpr int kBlock = 64;  // rows of a block stay in the first-level cache while all centres pass
+  constexpr int kBlock = 64;  // rows of a block stay in the first-level cache while all centers pass
   RowBlock block(kBlock, n_features);
   for (size_t begin = 0; begin < n && !is_set(cancelled); begin += kBlock) {
     const int count = static_cast<int>(std::min<size_t>(kBlock, n - begin));
     block.load(count, [&](int i) { return X + (begin + i) * n_features; });
-    for (int c = 0; c < n_centres; ++c) block.add_centre(centres + static_cast<size_t>(c) * n_features, c);
+    for (int c = 0; c < n_centers; ++c) block.add_center(centers + static_cast<size_t>(c) * n_features, c);
     for (int i = 0; i < count; ++i) {
       labels[begin + i] = block.label(i);
       distances[begin + i] = block.nearest(i);

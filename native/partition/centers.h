@@ -1,4 +1,4 @@
-// Voronoi partitions: nearest centres, and centres by farthest-first traversal.
+// Voronoi partitions: nearest centers, and centers by farthest-first traversal.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace localsvm {
 
-// labels[i] = the centre nearest to row i, of equally near ones the first; distances[i] its squared distance.
-void nearest_centres(const float* X, size_t n, int n_features, const float* centres, int n_centres, int32_t* labels,
+// labels[i] = the center nearest to row i, of equally near ones the first; distances[i] its squared distance.
+void nearest_centers(const float* X, size_t n, int n_features, const float* centers, int n_centers, int32_t* labels,
                      float* distances, const CancelFlag* cancelled);
 
-// A partition of n rows: centres are rows, in the order in which they were found.
+// A partition of n rows: centers are rows, in the order in which they were found.
 struct Splitting {
-  std::vector<int32_t> centres;   // row numbers
-  std::vector<int32_t> labels;    // n: position in `centres`
-  std::vector<float> distances;   // n: squared distance to the centre
+  std::vector<int32_t> centers;   // row numbers
+  std::vector<int32_t> labels;    // n: position in `centers`
+  std::vector<float> distances;   // n: squared distance to the center
 };
 
 // When a cell is split further, and when it is given up again.
@@ -29,12 +29,12 @@ struct SplitRule {
 };
 
 // Given   rows X, counts of the rows (a row may stand for many), a rule
-// Result  centres such that every cell obeys the rule, or its rows are all equal
-// Method  farthest-first traversal (Gonzalez 1985) that always splits the worst cell: its farthest row becomes a centre,
-//         and every row goes to its nearest centre.  A far-off row may take nearly nothing with it; the next
-//         centre of that cell is then a row at the median distance, then the nearest other row, whose bisector
-//         passes through the middle of the cell: so outliers cost a few centres, not one each.
-//         By size, centres of tiny cells are then deleted, smallest first, as long as no cell that takes over rows
+// Result  centers such that every cell obeys the rule, or its rows are all equal
+// Method  farthest-first traversal (Gonzalez 1985) that always splits the worst cell: its farthest row becomes a center,
+//         and every row goes to its nearest center.  A far-off row may take nearly nothing with it; the next
+//         center of that cell is then a row at the median distance, then the nearest other row, whose bisector
+//         passes through the middle of the cell: so outliers cost a few centers, not one each.
+//         By size, centers of tiny cells are then deleted, smallest first, as long as no cell that takes over rows
 //         becomes too large.
 Splitting farthest_first(const float* X, int n, int n_features, const double* counts, const SplitRule& rule,
                          const CancelFlag* cancelled);

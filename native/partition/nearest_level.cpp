@@ -1,4 +1,4 @@
-// Nearest centres, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add: then
+// Nearest centers, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add: then
 // every level rounds alike, and a partition is the same on every machine.
 #include "simd/level.h"
 #include "simd/ops.h"
@@ -6,7 +6,7 @@
 
 namespace localsvm::LOCALSVM_LEVEL {
 
-void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
             int32_t* labels) {
   constexpr int kVectors = kPad / W > 4 ? kPad / W : 4;
   for (size_t j = 0; j < ld; j += kVectors * W) {
@@ -14,7 +14,7 @@ void nearer(const float* XT, int n_features, size_t ld, const float* centre, int
     vf sum[kVectors] = {};
     if (count == kVectors) {
       for (int k = 0; k < n_features; ++k) {
-        const vf c = splat(centre[k]);
+        const vf c = splat(center[k]);
         for (int v = 0; v < kVectors; ++v) {
           const vf e = load(XT + k * ld + j + v * W) - c;
           sum[v] += e * e;
@@ -22,7 +22,7 @@ void nearer(const float* XT, int n_features, size_t ld, const float* centre, int
       }
     } else {
       for (int k = 0; k < n_features; ++k) {
-        const vf c = splat(centre[k]);
+        const vf c = splat(center[k]);
         for (int v = 0; v < count; ++v) {
           const vf e = load(XT + k * ld + j + v * W) - c;
           sum[v] += e * e;

@@ -1,4 +1,4 @@
-// What the Python faces of the core share.  Shapes and types are checked there, once; the rest of native/ trusts them.
+// What the bindings share.  They check shapes and values once; the rest of native/ trusts them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -18,7 +18,7 @@ namespace localsvm {
 
 using Matrix = nanobind::ndarray<const float, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
 using Vector = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
-using DoubleMatrix = nanobind::ndarray<const double, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using DoubleVector = nanobind::ndarray<const double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
 
 // A flag that stops native work from another thread.
 struct CancelToken {
@@ -33,19 +33,27 @@ inline void require(bool condition, const char* message) {
 
 // Hands a vector's memory to NumPy.
 template <typename T>
-auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+nanobind::object to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto owner = std::make_unique<std::vector<T>>(std::move(values));
   T* data = owner->data();
   nanobind::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule);
+  return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule));
 }
+
+// Results of a solver, as NumPy arrays; the methods that return them say what their axes are.
+struct Solutions {
+  nanobind::object beta, values, gap, status, steps;
+};
 
 Kernel kernel_of(const std::string& name);
 void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads);
 void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
+void require_lams(const std::vector<double>& lams);
 
-void bind_squares(nanobind::module_& m);
+void bind_cell(nanobind::module_& m);
+void bind_square_cell(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
 void bind_partition(nanobind::module_& m);
-void bind_gradient(nanobind::module_& m);
+void bind_predict(nanobind::module_& m);
 
 }  // namespace localsvm

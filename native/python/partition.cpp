@@ -1,4 +1,4 @@
-// The Python face of content hashes and partitions.
+// The binding of content hashes and partitions.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
@@ -25,20 +25,20 @@ auto hashes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::device::cpu>
   return to_numpy(std::move(out), {X.shape(0)});
 }
 
-nb::tuple nearest(Matrix X, Matrix centres, const CancelToken* token) {
+nb::tuple nearest(Matrix X, Matrix centers, const CancelToken* token) {
   const size_t n = X.shape(0);
-  require(centres.shape(0) >= 1 && centres.shape(1) == X.shape(1), "rows and centres need the same number of features");
+  require(centers.shape(0) >= 1 && centers.shape(1) == X.shape(1), "rows and centers need the same number of features");
   std::vector<int32_t> labels(n);
   std::vector<float> distances(n);
   {
     nb::gil_scoped_release unlocked;
-    nearest_centres(X.data(), n, static_cast<int>(X.shape(1)), centres.data(), static_cast<int>(centres.shape(0)),
+    nearest_centers(X.data(), n, static_cast<int>(X.shape(1)), centers.data(), static_cast<int>(centers.shape(0)),
                     labels.data(), distances.data(), flag_of(token));
   }
   return nb::make_tuple(to_numpy(std::move(labels), {n}), to_numpy(std::move(distances), {n}));
 }
 
-nb::tuple split(Matrix X, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> counts,
+nb::tuple split(Matrix X, DoubleVector counts,
                 double largest_size, double largest_radius, double tiny_size, const CancelToken* token) {
   const size_t n = X.shape(0);
   require(n >= 1 && n <= std::numeric_limits<int32_t>::max(), "a splitting needs between 1 and 2**31 rows");
@@ -54,8 +54,8 @@ nb::tuple split(Matrix X, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, n
     splitting = farthest_first(X.data(), static_cast<int>(n), static_cast<int>(X.shape(1)), counts.data(), rule,
                                flag_of(token));
   }
-  const size_t m = splitting.centres.size();
-  return nb::make_tuple(to_numpy(std::move(splitting.centres), {m}), to_numpy(std::move(splitting.labels), {n}),
+  const size_t m = splitting.centers.size();
+  return nb::make_tuple(to_numpy(std::move(splitting.centers), {m}), to_numpy(std::move(splitting.labels), {n}),
                         to_numpy(std::move(splitting.distances), {n}));
 }
 
@@ -64,7 +64,7 @@ nb::tuple split(Matrix X, nb::ndarray<const double, nb::ndim<1>, nb::c_contig, n
 void bind_partition(nb::module_& m) {
   m.def("content_hash", &hashes<float>, "X"_a, "seed"_a);
   m.def("content_hash", &hashes<double>, "X"_a, "seed"_a);
-  m.def("nearest_centres", &nearest, "X"_a, "centres"_a, "token"_a.none() = nb::none());
+  m.def("nearest_centers", &nearest, "X"_a, "centers"_a, "token"_a.none() = nb::none());
   m.def("farthest_first", &split, "X"_a, "counts"_a, "largest_size"_a,
         "largest_radius"_a = std::numeric_limits<double>::infinity(), "tiny_size"_a = 0.0,
         "token"_a.none() = nb::none());

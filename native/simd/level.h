@@ -10,10 +10,10 @@ namespace localsvm::LOCALSVM_LEVEL {
 Scan update_and_scan(const Sweep& sweep, const Range* ranges, int n_ranges);
 double gap(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
            const Range* ranges, int n_ranges);
-bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);
+bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& partners, Step* step);
 
 // In bounds_level.cpp.
-void set_rooms(const LoopArrays& loop, Range range);
+void set_slack(const LoopArrays& loop, Range range);
 int find_bound_changes(const LoopArrays& loop, const BoundArrays& at, Range range, int32_t* changed, float* units);
 void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, double growth, Range range);
 int find_moved(const float* beta, const double* accounted, Range range, int32_t* moved);
@@ -21,20 +21,20 @@ int find_moved(const float* beta, const double* accounted, Range range, int32_t*
 // In products_level.cpp.
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
-void take_lanes(float* lanes, int n, float* y);
+void sum_lanes(float* lanes, int n, float* y);
 void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                      const float* panels, int n_features, Range columns, double* const* out);
 
 // In leap_level.cpp.
-PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range);
-int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+PlaneSums plane_sums(const float* beta, const float* r, const ExtrapolationArrays& at, Range range);
+int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
                    double* change, int32_t* clipped);
 ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range);
-double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
              Range range);
 
 // In nearest_level.cpp.
-void nearer(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
             int32_t* labels);
 
 }  // namespace localsvm::LOCALSVM_LEVEL

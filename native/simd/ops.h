@@ -35,18 +35,18 @@ struct alignas(64) Near {
   float kernel[kNeighbours];
 };
 
-// Who may move along with a coordinate; `nobody` has the box [0, 0].
+// Who may move along with a coordinate; `sentinel` has the box [0, 0].
 struct Partners {
   const Near& near;
   const int32_t* recent;            // kRecent coordinates
   const float* const* recent_rows;  // and their rows of K
-  int32_t nobody;
+  int32_t sentinel;
 };
 
 // A step that r does not know of, and what the next one is chosen by.
 struct Sweep {
   float* r;
-  const uint32_t* rooms;
+  const uint32_t* slack;
   const float *row_i, *row_j;
   float di, dj;
   float enough;
@@ -89,11 +89,11 @@ struct BlockVector {
   float* y;
 };
 
-// What a leap (leap.h) needs of the loop of steps; `rooms` as in rooms.h.
+// What a leap (leap.h) needs of the loop of steps; `slack` as in rooms.h.
 struct LoopArrays {
   float *beta, *r;
   const float *lo, *hi;
-  uint32_t* rooms;
+  uint32_t* slack;
 };
 
 // What a path (solver.h) knows of the coefficients at a bound, and what moves along with them.
@@ -106,7 +106,7 @@ struct BoundArrays {
 
 // Of a leap: where the last one ended, and the direction p with what r changes by along it.  r belongs to beta + carry: beta
 // is rounded when a leap moves it, r is not.
-struct LeapArrays {
+struct ExtrapolationArrays {
   float *from_beta, *from_r;
   float *p, *q;
   float *carry, *next_carry;
@@ -170,21 +170,21 @@ struct Ops {
 
   // The best joint step of i with one of its partners: maximise di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes
   // [l, u], in a measure that favours partners moved lately.  False if nothing gains.
-  bool (*best_partner)(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step);
+  bool (*best_partner)(const float* r, const uint32_t* slack, int i, const Partners& partners, Step* step);
 
   // The sums that the best point of the plane beta + x d + y p follows from; d = beta - from_beta.
-  PlaneSums (*plane_sums)(const float* beta, const float* r, const LeapArrays& at, Range range);
+  PlaneSums (*plane_sums)(const float* beta, const float* r, const ExtrapolationArrays& at, Range range);
   // That point, clipped to the boxes, its carry, and what r changes by where nothing is clipped.  Returns how many are, and which.
-  int (*point_of_plane)(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+  int (*point_of_plane)(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
                         double* change, int32_t* clipped);
   // On the way from beta to the point: chord'r, and chord'K chord.
   ChordSums (*chord_sums)(const float* beta, const float* r, const float* point, const double* change, Range range);
   // Goes a share of that way, which becomes part of p, and begins a new d.  Returns the sum of squares of what it moved.
-  double (*go_on)(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+  double (*apply_extrapolation)(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
                   Range range);
 
   // How far beta is from lo and hi.
-  void (*set_rooms)(const LoopArrays& loop, Range range);
+  void (*set_slack)(const LoopArrays& loop, Range range);
   // Where a coefficient has come to a bound or left it: returns how many have, which, and their new `unit`.
   int (*find_bound_changes)(const LoopArrays& loop, const BoundArrays& at, Range range, int32_t* changed, float* units);
   // Coefficients at a bound follow it to a new scale, `growth` larger, and so does all that depends on them.
@@ -202,15 +202,15 @@ struct Ops {
   // y[i*n_lanes + lane] += the lane's part of sum_j block_ij x[j].
   void (*add_across)(const Block& block, const BlockVector* vectors, int count);
   // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are zero then; n is rounded up to a multiple of four.
-  void (*take_lanes)(float* lanes, int n, float* y);
+  void (*sum_lanes)(float* lanes, int n, float* y);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
                    const SupportView& support, float* f);
 
-  // For every row j of XT (feature-major, as above): where ||x_j - centre||^2 < nearest[j], take it over, and `label`.
+  // For every row j of XT (feature-major, as above): where ||x_j - center||^2 < nearest[j], take it over, and `label`.
   // Ties keep the label they have.  Rounds alike at every level.
-  void (*nearer)(const float* XT, int n_features, size_t ld, const float* centre, int32_t label, float* nearest,
+  void (*update_nearest)(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
                  int32_t* labels);
 };
 

@@ -341,8 +341,8 @@ const Ops kOps = {
     plane_sums,
     point_of_plane,
     chord_sums,
-    go_on,
-    set_rooms,
+    apply_extrapolation,
+    set_slack,
     find_bound_changes,
     shift_bounds,
     find_moved,
@@ -350,9 +350,9 @@ const Ops kOps = {
     subtract_rows_exactly,
     add_down,
     add_across,
-    take_lanes,
+    sum_lanes,
     evaluate,
-    nearer,
+    update_nearest,
 };
 
 }  // namespace localsvm::LOCALSVM_LEVEL

@@ -198,7 +198,7 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
 typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
 
 // The halves of words, as rooms.h has them.
-static inline vi pack(vf l, vf u) {
+static inline vi packed_slack(vf l, vf u) {
   return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | ((((vu)l & 0x7fffffffu) + 0xffffu) >> 16));
 }
 // What GCC would otherwise read from memory again for each of its uses.
@@ -208,12 +208,12 @@ static inline vi loaded_once(vi v) {
 #endif
   return v;
 }
-static inline vf below(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
-static inline vf above(vi word) { return (vf)(word & (int32_t)0xffff0000); }
+static inline vf lower_slack(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
+static inline vf upper_slack(vi word) { return (vf)(word & (int32_t)0xffff0000); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 // How far a coordinate may go to the side of r, at most a 64th too far: the half for the other side is left below it, subnormal
 // where this one is zero, and lost in it elsewhere.
-static inline vf ahead(vi word, vf r) {
+static inline vf slack_toward(vi word, vf r) {
 #if defined(__AVX512F__)
   const __mmask16 down = _mm512_movepi32_mask((__m512i)r);
   return (vf)_mm512_mask_rol_epi32((__m512i)word, down, (__m512i)word, 16);

@@ -13,8 +13,8 @@
 namespace localsvm {
 
 inline uint32_t half_of_room(float room) { return (std::bit_cast<uint32_t>(room) + 0xffffu) >> 16; }
-inline uint32_t pack_rooms(float l, float u) { return half_of_room(u) << 16 | half_of_room(std::fabs(l)); }
-inline float room_below(uint32_t word) { return -std::bit_cast<float>(word << 16); }
-inline float room_above(uint32_t word) { return std::bit_cast<float>(word & 0xffff0000u); }
+inline uint32_t pack_slack(float l, float u) { return half_of_room(u) << 16 | half_of_room(std::fabs(l)); }
+inline float slack_below(uint32_t word) { return -std::bit_cast<float>(word << 16); }
+inline float slack_above(uint32_t word) { return std::bit_cast<float>(word & 0xffff0000u); }
 
 }  // namespace localsvm

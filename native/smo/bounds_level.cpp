@@ -5,10 +5,10 @@
 
 namespace localsvm::LOCALSVM_LEVEL {
 
-void set_rooms(const LoopArrays& loop, Range range) {
+void set_slack(const LoopArrays& loop, Range range) {
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i);
-    store(loop.rooms + i, pack(load(loop.lo + i) - beta, load(loop.hi + i) - beta));
+    store(loop.slack + i, packed_slack(load(loop.lo + i) - beta, load(loop.hi + i) - beta));
   }
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "core/folds.h"
@@ -35,26 +33,19 @@ void point_to_rows(Range rows, float** out, const RowOf& row_of) {
 
 }  // namespace
 
+// Samples are not needed once all distances are stored, but they are while these are computed.
+MatrixBytes StoragePlan::bytes(size_t n, size_t n_features, size_t n_threads) {
+  const size_t row = padded(n) * sizeof(float);
+  return {row * n_features + n * kNeighbourBytes, n * row, row * kBlock * n_threads,
+          std::min(n, kMaxPinned * n_threads) * row};
+}
+
 StoragePlan::StoragePlan(int n, int n_features, size_t max_bytes, int n_threads) {
-  const size_t row = padded(n) * sizeof(float), rows = n;
-  const size_t samples = row * n_features, neighbours = rows * kNeighbours * 12;
-  const size_t scratch = row * kBlock * n_threads;
-  // Samples are not needed once all distances are stored, but they are while these are made.
-  const size_t always = samples + neighbours;
-  if (max_bytes >= always + 2 * rows * row) {
-    storage = Storage::full;
-  } else if (max_bytes >= always + scratch + rows * row) {
-    storage = Storage::kernel;
-  } else {
-    storage = Storage::rows;
-    const size_t fewest = std::min<size_t>(n, static_cast<size_t>(kMostPinned) * n_threads);
-    const size_t least = always + scratch + fewest * row;
-    if (max_bytes < least)
-      throw std::invalid_argument("a cell of " + std::to_string(n) + " rows and " + std::to_string(n_features) +
-                                  " features needs at least " + std::to_string(least) + " bytes, but max_bytes is " +
-                                  std::to_string(max_bytes));
-    n_rows = static_cast<int>(std::min<size_t>(n, (max_bytes - always - scratch) / row));
-  }
+  const MatrixBytes needed = bytes(n, n_features, n_threads);
+  storage = needed.choose(max_bytes, n, n_features);
+  if (storage != Storage::rows) return;
+  const size_t row = padded(n) * sizeof(float);
+  n_rows = static_cast<int>(std::min<size_t>(n, (max_bytes - needed.always - needed.scratch) / row));
 }
 
 Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
@@ -223,9 +214,9 @@ void Cell::copy_kernel(int i, float* out) const {
 }
 
 // What a box problem's samples cost: w L(t, f) = max(lo (t - f), hi (t - f)), with the box in units of the scale.
-void Cell::judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result) {
+void Cell::judge(const OwnedProblem& problem, Range validation, const float* values, PathResult& result) {
   double loss = 0, wrong = 0;
-  for (int i = left_out.begin; i < left_out.end; ++i, ++values) {
+  for (int i = validation.begin; i < validation.end; ++i, ++values) {
     const double lo = problem.lo_unit[i], hi = problem.hi_unit[i], target = problem.target[i];
     const double miss = target - std::clamp(*values, -problem.clip, problem.clip);
     loss += std::max(lo * miss, hi * miss);
@@ -235,35 +226,35 @@ void Cell::judge(const OwnedProblem& problem, Range left_out, const float* value
   result.wrong.push_back(wrong);
 }
 
-PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
+PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& lams, double total_weight,
                             const StopRule& stop, const float* guess) const {
   const OwnedProblem& owned = problems_[problem];
-  const Range left_out = fold < 0 ? Range{n_, n_} : fold_range(fold);
-  const int n_left_out = left_out.end - left_out.begin;
+  const Range validation = fold < 0 ? Range{n_, n_} : fold_range(fold);
+  const int n_validation = validation.end - validation.begin;
   std::vector<double> bound_sums(n_, 0.0);
   for (int other = 0; other < n_folds(); ++other)
     if (other != fold)
       for (int i = 0; i < n_; ++i) bound_sums[i] += owned.bound_sums[static_cast<size_t>(other) * n_ + i];
 
-  const size_t n_lambdas = lambdas.size();
+  const size_t n_lams = lams.size();
   PathResult result;
-  result.beta.resize(n_lambdas * n_);
-  result.values.resize(n_lambdas * n_left_out);
+  result.beta.resize(n_lams * n_);
+  result.values.resize(n_lams * n_validation);
   BoxSolver solver(view(stop.cancelled), {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip},
-                   left_out, total_weight, stop.tolerance);
-  for (size_t q = 0; q < n_lambdas && !stop.is_cancelled(); ++q) {
+                   validation, total_weight, stop.tolerance);
+  for (size_t q = 0; q < n_lams && !stop.is_cancelled(); ++q) {
     // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
-    const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lambdas[q] * total_weight), 1e-30, 1e30));
+    const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lams[q] * total_weight), 1e-30, 1e30));
     if (q > 0) {
       solver.rescale(scale);
     } else {
       solver.start(scale, bound_sums.data());
-      if (guess && solver.gap() > stop.tolerance) solver.begin_at(guess, bound_sums.data());
+      if (guess && solver.gap() > stop.tolerance) solver.warm_start(guess, bound_sums.data());
     }
     Certificate certificate = solver.solve(stop);
     solver.coefficients(result.beta.data() + q * n_);
-    solver.left_out_values(result.values.data() + q * n_left_out);
-    judge(owned, left_out, result.values.data() + q * n_left_out, result);
+    solver.validation_values(result.values.data() + q * n_validation);
+    judge(owned, validation, result.values.data() + q * n_validation, result);
     if (stop.is_cancelled()) certificate.status = Status::cancelled;  // sums may have been left unfinished
     result.gap.push_back(certificate.gap);
     result.status.push_back(static_cast<int8_t>(certificate.status));

@@ -29,11 +29,15 @@ namespace localsvm {
 
 class NeighbourSearch;
 
+// Per sample and neighbour: index, distance and kernel value.
+constexpr size_t kNeighbourBytes = kNeighbours * 12;
+
 // What is stored of a cell of n rows.
 struct StoragePlan {
   // The first of full, kernel, rows that fits into `max_bytes`.  For rows, room for what `n_threads` solvers have in use
   // at once is needed: std::invalid_argument when not even that is there.
   StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
+  static MatrixBytes bytes(size_t n, size_t n_features, size_t n_threads);
   explicit StoragePlan(Storage chosen) : storage(chosen) {}
   Storage storage;
   int n_rows = 0;  // of the cache
@@ -72,10 +76,15 @@ class Cell {
   bool is_part() const { return whole_ != nullptr; }
   const Cell* whole() const { return whole_; }
 
-  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lambdas, each started from the last; the
+  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lams, each started from the last; the
   // first from `guess`, if there is one and the plain start is not good enough.
-  PathResult solve_path(int problem, int fold, const std::vector<double>& lambdas, double total_weight,
+  PathResult solve_path(int problem, int fold, const std::vector<double>& lams, double total_weight,
                         const StopRule& stop, const float* guess = nullptr) const;
+
+  // Bytes of problems of `n_columns` samples in all: target, box, and the sums of every fold.
+  static size_t bytes_of_problems(size_t n_columns, size_t n_folds) {
+    return n_columns * (3 * sizeof(float) + sizeof(double) + n_folds * sizeof(double)) + 64 * kPad;
+  }
 
   int n() const { return n_; }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }
@@ -99,7 +108,7 @@ class Cell {
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
-  static void judge(const OwnedProblem& problem, Range left_out, const float* values, PathResult& result);
+  static void judge(const OwnedProblem& problem, Range validation, const float* values, PathResult& result);
   KernelView view(const CancelFlag* cancelled) const {
     return {K_.data(), cache_.get(), ld_, n_, near_.data(), cancelled};
   }

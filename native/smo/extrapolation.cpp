@@ -8,12 +8,12 @@
 namespace localsvm {
 
 namespace {
-constexpr int kMostClipped = 16;    // coordinates that a leap may take to their bound, each for a row of K
-constexpr int kHopeless = 64;       // so many would leave their box: what is left of the way is not worth it
+constexpr int kMaxClipped = 16;    // coordinates that a leap may take to their bound, each for a row of K
+constexpr int kTooManyClipped = 64;       // so many would leave their box: what is left of the way is not worth it
 constexpr double kSingular = 1e-6;  // d and p are as good as one direction
 }  // namespace
 
-Leaps::Leaps(const KernelView& kernel, int n, const std::vector<Range>& ranges)
+Extrapolation::Extrapolation(const KernelView& kernel, int n, const std::vector<Range>& ranges)
     : kernel_(kernel),
       ops_(ops()),
       n_(n),
@@ -28,7 +28,7 @@ Leaps::Leaps(const KernelView& kernel, int n, const std::vector<Range>& ranges)
       change_(n),
       clipped_(n) {}
 
-void Leaps::begin(const StepLoop& loop) {
+void Extrapolation::begin(const StepLoop& loop) {
   std::copy_n(loop.beta, n_, from_beta_.data());
   std::copy_n(loop.r, n_, from_r_.data());
   std::fill_n(p_.data(), n_, 0.0f);
@@ -37,22 +37,22 @@ void Leaps::begin(const StepLoop& loop) {
   squares_of_p_ = 0;
 }
 
-void Leaps::settle() { std::fill_n(carry_.data(), n_, 0.0f); }
+void Extrapolation::clear_carry() { std::fill_n(carry_.data(), n_, 0.0f); }
 
-bool Leaps::leap(StepLoop& loop) {
-  const double share = choose_point(loop) ? share_of_way(loop) : 0.0;
+bool Extrapolation::extrapolate(StepLoop& loop) {
+  const double fraction = choose_point(loop) ? chord_fraction(loop) : 0.0;
   double moved = 0;
   for (const Range& range : ranges_)
-    moved += ops_.go_on(loop.arrays(), point_.data(), change_.data(), static_cast<float>(share), arrays(), range);
+    moved += ops_.apply_extrapolation(loop.arrays(), point_.data(), change_.data(), static_cast<float>(fraction), arrays(), range);
   const double squares_of_d = loop.squared_steps - squares_before_;
-  loop.squared_steps += moved + share * share * (x_ * x_ * squares_of_d + y_ * y_ * squares_of_p_);
+  loop.squared_steps += moved + fraction * fraction * (x_ * x_ * squares_of_d + y_ * y_ * squares_of_p_);
   squares_of_p_ = loop.squared_steps - squares_before_;
   squares_before_ = loop.squared_steps;
-  return share > 0;
+  return fraction > 0;
 }
 
 // The best point maximises x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if there is none worth going to.
-bool Leaps::choose_point(const StepLoop& loop) {
+bool Extrapolation::choose_point(const StepLoop& loop) {
   PlaneSums sums;
   for (const Range& range : ranges_) sums += ops_.plane_sums(loop.beta, loop.r, arrays(), range);
   const double determinant = sums.dKd * sums.pKp - sums.dKp * sums.dKp;
@@ -64,8 +64,8 @@ bool Leaps::choose_point(const StepLoop& loop) {
     return false;
   }
   int n_clipped = clip(loop);
-  if (n_clipped > kHopeless) return false;
-  if (n_clipped > kMostClipped) {
+  if (n_clipped > kTooManyClipped) return false;
+  if (n_clipped > kMaxClipped) {
     shorten(loop, n_clipped);
     n_clipped = clip(loop);
   }
@@ -73,7 +73,7 @@ bool Leaps::choose_point(const StepLoop& loop) {
   return true;
 }
 
-int Leaps::clip(const StepLoop& loop) {
+int Extrapolation::clip(const StepLoop& loop) {
   int count = 0;
   for (const Range& range : ranges_)
     count += ops_.point_of_plane(loop.arrays(), arrays(), x_, y_, range, point_.data(), change_.data(),
@@ -82,20 +82,20 @@ int Leaps::clip(const StepLoop& loop) {
 }
 
 // So that about kMostClipped coordinates leave their box, not more.
-void Leaps::shorten(const StepLoop& loop, int n_clipped) {
-  shares_.clear();
+void Extrapolation::shorten(const StepLoop& loop, int n_clipped) {
+  fractions_.clear();
   for (int c = 0; c < n_clipped; ++c) {
     const int i = clipped_[c];
     const float step = way(loop, i);
-    shares_.push_back(((step > 0 ? loop.hi[i] : loop.lo[i]) - loop.beta[i]) / step);
+    fractions_.push_back(((step > 0 ? loop.hi[i] : loop.lo[i]) - loop.beta[i]) / step);
   }
-  std::nth_element(shares_.begin(), shares_.begin() + kMostClipped, shares_.end());
-  x_ *= shares_[kMostClipped];
-  y_ *= shares_[kMostClipped];
+  std::nth_element(fractions_.begin(), fractions_.begin() + kMaxClipped, fractions_.end());
+  x_ *= fractions_[kMaxClipped];
+  y_ *= fractions_[kMaxClipped];
 }
 
 // What r does not change by, as some coordinates stop at their bound.
-void Leaps::correct_clipped(const StepLoop& loop, int n_clipped) {
+void Extrapolation::correct_clipped(const StepLoop& loop, int n_clipped) {
   const std::vector<int> rows(clipped_.begin(), clipped_.begin() + n_clipped);
   std::vector<float> coefs(rows.size());
   for (size_t c = 0; c < rows.size(); ++c) coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - way(loop, rows[c]);
@@ -106,7 +106,7 @@ void Leaps::correct_clipped(const StepLoop& loop, int n_clipped) {
 }
 
 // On the way to the point, which clipping may have taken off the best one.
-double Leaps::share_of_way(const StepLoop& loop) const {
+double Extrapolation::chord_fraction(const StepLoop& loop) const {
   ChordSums chord;
   for (const Range& range : ranges_) chord += ops_.chord_sums(loop.beta, loop.r, point_.data(), change_.data(), range);
   return chord.curvature > 0 ? std::clamp(chord.slope / chord.curvature, 0.0, 1.0) : 0.0;

@@ -21,29 +21,32 @@
 
 namespace localsvm {
 
-class Leaps {
+class Extrapolation {
  public:
   // The coordinates that take part are those of `ranges`, in arrays of n.
-  Leaps(const KernelView& kernel, int n, const std::vector<Range>& ranges);
+  Extrapolation(const KernelView& kernel, int n, const std::vector<Range>& ranges);
+
+  // Bytes of the arrays: eight of floats, and one of doubles.
+  static size_t bytes(size_t n) { return padded(n) * (8 * sizeof(float) + sizeof(double)); }
 
   // Forgets what was moved before.
   void begin(const StepLoop& loop);
 
   // r belongs to beta itself now.
-  void settle();
+  void clear_carry();
 
   // Moves the loop to the best point of the plane, as far as the boxes allow.  False if it stays where it is.
-  bool leap(StepLoop& loop);
+  bool extrapolate(StepLoop& loop);
 
  private:
-  LeapArrays arrays() {
+  ExtrapolationArrays arrays() {
     return {from_beta_.data(), from_r_.data(), p_.data(), q_.data(), carry_.data(), next_carry_.data()};
   }
   bool choose_point(const StepLoop& loop);
   int clip(const StepLoop& loop);
   void shorten(const StepLoop& loop, int n_clipped);
   void correct_clipped(const StepLoop& loop, int n_clipped);
-  double share_of_way(const StepLoop& loop) const;
+  double chord_fraction(const StepLoop& loop) const;
   float way(const StepLoop& loop, int i) const { return x_ * (loop.beta[i] - from_beta_[i]) + y_ * p_[i]; }
 
   const KernelView kernel_;
@@ -57,7 +60,7 @@ class Leaps {
   Aligned<float> point_;    // of the plane, in the boxes
   Aligned<double> change_;  // of r, on the way there
   std::vector<int32_t> clipped_;
-  std::vector<float> shares_;
+  std::vector<float> fractions_;
   // Squares of all that was moved up to the last leap, and between the two before it: rounding of r goes with their roots,
   // and a leap carries it on, too.
   double squares_before_ = 0, squares_of_p_ = 0;

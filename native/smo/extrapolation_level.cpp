@@ -10,7 +10,7 @@ constexpr int kFloats = 512;  // entries that are summed in float, before sums g
 inline int end_of(int block, Range range) { return block + kFloats < range.end ? block + kFloats : range.end; }
 }  // namespace
 
-PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Range range) {
+PlaneSums plane_sums(const float* beta, const float* r, const ExtrapolationArrays& at, Range range) {
   PlaneSums sums;
   for (int block = range.begin; block < range.end; block += kFloats) {
     vf dKd = {}, dKp = {}, pKp = {}, dr = {}, pr = {};
@@ -32,7 +32,7 @@ PlaneSums plane_sums(const float* beta, const float* r, const LeapArrays& at, Ra
   return sums;
 }
 
-int point_of_plane(const LoopArrays& loop, const LeapArrays& at, float x, float y, Range range, float* point,
+int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
                    double* change, int32_t* clipped) {
   int n_clipped = 0;
   for (int i = range.begin; i < range.end; i += W) {
@@ -66,26 +66,26 @@ ChordSums chord_sums(const float* beta, const float* r, const float* point, cons
   return sums;
 }
 
-double go_on(const LoopArrays& loop, const float* point, const double* change, float share, const LeapArrays& at,
+double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
              Range range) {
   vf squares = {};
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i), r = load(loop.r + i), carry = load(at.carry + i);
     vf next = beta, next_r = r, next_carry = carry;
-    if (share > 0) {
+    if (fraction > 0) {
       next = load(point + i);
       next_carry = load(at.next_carry + i);
       // All the way it is the point itself, so that who is at a bound is there exactly.
-      if (share < 1) {
-        const vf end = next, way = carry + share * (end - beta + (next_carry - carry));
+      if (fraction < 1) {
+        const vf end = next, way = carry + fraction * (end - beta + (next_carry - carry));
         const vi moves = (end != beta) | (next_carry != carry);
         next = select(moves, clamp(beta + way, load(loop.lo + i), load(loop.hi + i)), beta);
         next_carry = select(moves, way - (next - beta), carry);
       }
-      next_r = r + share * narrow(change + i);
+      next_r = r + fraction * narrow(change + i);
       store(loop.beta + i, next);
       store(loop.r + i, next_r);
-      store(loop.rooms + i, pack(load(loop.lo + i) - next, load(loop.hi + i) - next));
+      store(loop.slack + i, packed_slack(load(loop.lo + i) - next, load(loop.hi + i) - next));
       store(at.carry + i, next_carry);
       squares += (next - beta) * (next - beta);
     }

@@ -19,13 +19,13 @@ class Columns {
 
   void write(size_t job, size_t column, const Cell& cell, size_t fold_number, int fold, const PathResult& path) {
     const size_t n = cell.n(), solved = path.gap.size();
-    const Range left_out = fold < 0 ? Range{0, 0} : cell.fold_range(fold);
+    const Range validation = fold < 0 ? Range{0, 0} : cell.fold_range(fold);
     for (size_t q = 0; q < solved; ++q) {
-      const size_t beta_row = fold_number * result_.n_lambdas + q;
+      const size_t beta_row = fold_number * result_.n_lams + q;
       std::copy_n(path.beta.data() + q * n, n, result_.beta.data() + beta_row * result_.n_columns + column);
-      std::copy_n(path.values.data() + q * left_out.size(), left_out.size(),
-                  result_.values.data() + q * result_.n_columns + column + left_out.begin);
-      const size_t at = (job * n_folds_ + fold_number) * result_.n_lambdas + q;
+      std::copy_n(path.values.data() + q * validation.size(), validation.size(),
+                  result_.values.data() + q * result_.n_columns + column + validation.begin);
+      const size_t at = (job * n_folds_ + fold_number) * result_.n_lams + q;
       result_.gap[at] = path.gap[q];
       result_.status[at] = path.status[q];
       result_.steps[at] = path.steps[q];
@@ -60,17 +60,17 @@ std::vector<Piece> pieces_of(const std::vector<PathJob>& jobs, size_t n_folds) {
 }  // namespace
 
 PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>& folds, const StopRule& stop,
-                        int n_threads, int8_t skipped, const float* guesses) {
+                        int n_threads, const float* guesses) {
   PathsResult result;
   for (const PathJob& job : jobs) {
     result.n_columns += job.cell->n();
-    result.n_lambdas = std::max(result.n_lambdas, job.lambdas.size());
+    result.n_lams = std::max(result.n_lams, job.lams.size());
   }
-  const size_t n_solves = jobs.size() * folds.size() * result.n_lambdas;
-  result.beta.resize(folds.size() * result.n_lambdas * result.n_columns);
-  result.values.resize(result.n_lambdas * result.n_columns);
+  const size_t n_solves = jobs.size() * folds.size() * result.n_lams;
+  result.beta.resize(folds.size() * result.n_lams * result.n_columns);
+  result.values.resize(result.n_lams * result.n_columns);
   result.gap.resize(n_solves, std::numeric_limits<double>::quiet_NaN());
-  result.status.resize(n_solves, skipped);
+  result.status.resize(n_solves, static_cast<int8_t>(Status::skipped));
   result.steps.resize(n_solves);
   result.loss.resize(n_solves);
   result.wrong.resize(n_solves);
@@ -86,7 +86,7 @@ PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>
     for (size_t f = piece.first_fold; f < piece.last_fold && !stop.is_cancelled(); ++f) {
       const float* guess = guesses ? guesses + f * result.n_columns + piece.column : nullptr;
       columns.write(piece.job, piece.column, *job.cell, f, folds[f],
-                    job.cell->solve_path(job.problem, folds[f], job.lambdas, job.total_weights[f], stop, guess));
+                    job.cell->solve_path(job.problem, folds[f], job.lams, job.total_weights[f], stop, guess));
     }
     nanoseconds += std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin).count();
   });

@@ -11,42 +11,42 @@
 namespace localsvm {
 
 namespace {
-constexpr int kLookInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
-constexpr int kLeapInterval = 96;         // steps between two leaps
+constexpr int kGapCheckInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
+constexpr int kExtrapolationInterval = 96;         // steps between two leaps
 constexpr double kNear = 1.5;             // times the tolerance: where leaps end
-constexpr double kLeastRoom = 1e-3;       // of the widest box, that counts in full
-constexpr int kSettleInterval = 1 << 15;  // steps between two settlements of a long solve
-constexpr int kMostUnsettled = 8;         // times n steps of a path between two settlements
+constexpr double kLeastSlack = 1e-3;       // of the widest box, that counts in full
+constexpr int kRefreshInterval = 1 << 15;  // steps between two settlements of a long solve
+constexpr int kMaxStepsPerRefresh = 8;         // times n steps of a path between two settlements
 constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
-constexpr int kPatience = 4;              // settlements without progress before single precision is blamed
+constexpr int kMaxStalls = 4;              // settlements without progress before single precision is blamed
 constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
 constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
 constexpr double kTooLarge = 3;           // times the tolerance: error of r at which sums in float32 are given up
 }  // namespace
 
-BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight,
+BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight,
                      double tolerance)
     : kernel_(kernel),
       problem_(problem),
       ops_(ops()),
-      loop_(kernel, left_out),
-      leaps_(kernel, loop_.nobody, loop_.sweeps()),
-      all_{0, loop_.nobody},
-      left_out_(left_out),
+      loop_(kernel, validation),
+      extrapolation_(kernel, loop_.sentinel, loop_.sweeps()),
+      all_{0, loop_.sentinel},
+      validation_(validation),
       total_weight_(total_weight),
       tolerance_(tolerance),
-      unit_lo_(loop_.nobody),
-      unit_hi_(loop_.nobody),
-      base_r_(loop_.nobody),
-      base_(loop_.nobody),
-      bound_unit_(loop_.nobody),
-      bound_f_(loop_.nobody),
-      left_out_r_(left_out.padded().size()),
-      start_(loop_.nobody),
-      found_(loop_.nobody),
-      found_units_(loop_.nobody) {
+      unit_lo_(loop_.sentinel),
+      unit_hi_(loop_.sentinel),
+      base_r_(loop_.sentinel),
+      base_(loop_.sentinel),
+      bound_unit_(loop_.sentinel),
+      bound_f_(loop_.sentinel),
+      validation_r_(validation.padded().size()),
+      start_(loop_.sentinel),
+      found_(loop_.sentinel),
+      found_units_(loop_.sentinel) {
   for (int i = 0; i < kernel.n; ++i)
-    if (i < left_out.begin || i >= left_out.end) {
+    if (i < validation.begin || i >= validation.end) {
       unit_lo_[i] = problem.lo_unit[i];
       unit_hi_[i] = problem.hi_unit[i];
       largest_unit_ = std::max<double>({largest_unit_, problem.hi_unit[i], -problem.lo_unit[i]});
@@ -60,15 +60,15 @@ void BoxSolver::start(double scale, const double* bound_sums) {
   // The best multiple of "everything at its bound", by an exact line search: maximise s a - s^2 b / 2, s <= 1.
   double a = 0, b = 0;
   for (int i = 0; i < kernel_.n; ++i) {
-    const double e = scale * at_target(i);
+    const double e = scale * bound_at_target(i);
     a += e * problem_.target[i];
     b += e * scale * bound_sums[i];
   }
   const double s = b > 0 ? std::min(1.0, a / b) : 1.0;
   set_boxes();
   put_at_bounds(s, bound_sums);
-  refresh();
-  read_left_out();
+  load_residual();
+  copy_validation_residual();
 }
 
 // Everything at s times its bound.
@@ -78,24 +78,24 @@ void BoxSolver::put_at_bounds(double s, const double* bound_sums) {
     base_r_[i] = problem_.target[i] - s * scale_ * bound_sums[i];
     loop_.beta[i] = static_cast<float>(s * (problem_.target[i] > 0 ? loop_.hi[i] : loop_.lo[i]));
     base_[i] = start_[i] = loop_.beta[i];
-    bound_unit_[i] = s == 1 ? at_target(i) : 0;
+    bound_unit_[i] = s == 1 ? bound_at_target(i) : 0;
     bound_f_[i] = s == 1 ? bound_sums[i] : 0;
     n_at_bound_ += bound_unit_[i] != 0;
   }
 }
 
-void BoxSolver::begin_at(const float* beta, const double* bound_sums) {
+void BoxSolver::warm_start(const float* beta, const double* bound_sums) {
   if (sums_are_too_large()) return;
   put_at_bounds(1, bound_sums);
   moved_.clear();
   for (int i = 0; i < kernel_.n; ++i) {
     const float bound = std::exchange(loop_.beta[i], std::clamp(beta[i], loop_.lo[i], loop_.hi[i]));
-    if (loop_.beta[i] != bound) moved_.add(i, loop_.beta[i] - scale_ * at_target(i));
+    if (loop_.beta[i] != bound) moved_.add(i, loop_.beta[i] - scale_ * bound_at_target(i));
     base_[i] = start_[i] = loop_.beta[i];
   }
   subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
-  refresh();
-  read_left_out();
+  load_residual();
+  copy_validation_residual();
 }
 
 // Products of two floats, rounded once.
@@ -108,24 +108,24 @@ void BoxSolver::set_boxes() {
 }
 
 void BoxSolver::rescale(double scale) {
-  follow_bounds();
+  update_bound_sums();
   shift_bounds(scale);
   if (sums_are_too_large()) {
     for (int i = 0; i < kernel_.n; ++i) base_[i] = start_[i] = loop_.beta[i];
-    recompute();
-    refresh();
-    read_left_out();
+    reconstruct_residual();
+    load_residual();
+    copy_validation_residual();
   } else {
-    loop_.set_rooms();
+    loop_.set_slack();
   }
 }
 
-void BoxSolver::read_left_out() {
-  const Range range = left_out_.padded();
-  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, left_out_r_.begin());
+void BoxSolver::copy_validation_residual() {
+  const Range range = validation_.padded();
+  std::copy(base_r_.data() + range.begin, base_r_.data() + range.end, validation_r_.begin());
 }
 
-void BoxSolver::follow_bounds() {
+void BoxSolver::update_bound_sums() {
   moved_.clear();
   const int changed = ops_.find_bound_changes(loop_.arrays(), bounds(), all_, found_.data(), found_units_.data());
   for (int c = 0; c < changed; ++c) {
@@ -133,14 +133,14 @@ void BoxSolver::follow_bounds() {
     n_at_bound_ += (unit != 0) - (before != 0);
     moved_.add(found_[c], before - unit);
   }
-  begin_again_if_shorter();
+  rebuild_if_shorter();
   subtract_moved(bound_f_.data(), all_, ops_.subtract_rows_exactly);
 }
 
 // Where fewer coefficients are at a bound than have come or gone, their sum is made from scratch.
-void BoxSolver::begin_again_if_shorter() {
+void BoxSolver::rebuild_if_shorter() {
   if (n_at_bound_ >= static_cast<int>(moved_.rows.size())) return;
-  std::fill(bound_f_.data(), bound_f_.data() + loop_.nobody, 0.0);
+  std::fill(bound_f_.data(), bound_f_.data() + loop_.sentinel, 0.0);
   moved_.clear();
   for (int i = 0; i < kernel_.n; ++i)
     if (bound_unit_[i] != 0) moved_.add(i, -bound_unit_[i]);
@@ -152,8 +152,8 @@ void BoxSolver::shift_bounds(double scale) {
   set_boxes();
   if (!exact_bounds_) account_for_rounding(growth);
   ops_.shift_bounds(loop_.arrays(), bounds(), static_cast<float>(scale), growth, all_);
-  const Range range = left_out_.padded();
-  for (int i = range.begin; i < range.end; ++i) left_out_r_[i - range.begin] -= growth * bound_f_[i];
+  const Range range = validation_.padded();
+  for (int i = range.begin; i < range.end; ++i) validation_r_[i - range.begin] -= growth * bound_f_[i];
 }
 
 // Bounds, rounded to float32, do not grow exactly by `growth`.
@@ -185,14 +185,14 @@ void BoxSolver::collect_moved(double* accounted) {
     }
 }
 
-void BoxSolver::settle() {
+void BoxSolver::refresh_residual() {
   collect_moved(base_.data());
   if (sums_are_too_large())
-    recompute();
+    reconstruct_residual();
   else
     subtract_moved(base_r_.data(), all_, ops_.subtract_rows);
-  refresh();
-  is_settled_ = true;
+  load_residual();
+  is_refreshed_ = true;
 }
 
 // Coefficients so large that sums of eight products in float32 are visibly wrong: they are made from scratch, in double.
@@ -206,7 +206,7 @@ void BoxSolver::subtract_moved(double* sums, Range columns, SubtractRows subtrac
   });
 }
 
-void BoxSolver::recompute() {
+void BoxSolver::reconstruct_residual() {
   for (int i = 0; i < kernel_.n; ++i) base_r_[i] = problem_.target[i];
   std::vector<int> nonzero;
   for (int i = 0; i < kernel_.n; ++i)
@@ -219,12 +219,12 @@ void BoxSolver::recompute() {
   });
 }
 
-void BoxSolver::refresh() {
+void BoxSolver::load_residual() {
   for (int i = 0; i < kernel_.n; ++i) loop_.r[i] = static_cast<float>(base_r_[i]);
-  loop_.set_rooms();
+  loop_.set_slack();
   loop_.squared_steps = 0;
-  leaps_.settle();
-  unsettled_steps_ = 0;
+  extrapolation_.clear_carry();
+  steps_since_refresh_ = 0;
 }
 
 double BoxSolver::gap() const {
@@ -233,9 +233,9 @@ double BoxSolver::gap() const {
 
 // A coordinate adds its residual times its room to the gap.  Far from the optimum residuals are what matters, and any room will
 // do; when the gap is small enough, all of the room counts.
-float BoxSolver::enough_room(double tolerances) const {
-  const double share = tolerances > 1 ? std::max(kLeastRoom, 1 / tolerances) : 1.0;
-  return static_cast<float>(share * scale_ * largest_unit_);
+float BoxSolver::slack_cap(double tolerances) const {
+  const double fraction = tolerances > 1 ? std::max(kLeastSlack, 1 / tolerances) : 1.0;
+  return static_cast<float>(fraction * scale_ * largest_unit_);
 }
 
 namespace {
@@ -266,28 +266,28 @@ class GapEstimate {
 }  // namespace
 
 // Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
-int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap) {
+int64_t BoxSolver::run_steps(const StopRule& stop, int64_t max_steps, double last_gap) {
   const NoSubnormals no_subnormals;
-  is_settled_ = false;
-  loop_.forget();
-  loop_.enough_room = enough_room(last_gap / stop.tolerance);
+  is_refreshed_ = false;
+  loop_.reset();
+  loop_.slack_cap = slack_cap(last_gap / stop.tolerance);
   GapEstimate estimate(scale_ * total_weight_, last_gap);
-  const int64_t first_leap = std::max(kernel_.n / 4, kLeapInterval);
-  int64_t next_look = kLookInterval, next_leap = first_leap;
+  const int64_t first_extrapolation = std::max(kernel_.n / 4, kExtrapolationInterval);
+  int64_t next_gap_check = kGapCheckInterval, next_extrapolation = first_extrapolation;
   for (int64_t steps = 0;; ++steps) {
     Scan scan = loop_.apply();
-    if (steps == first_leap - kLeapInterval) leaps_.begin(loop_);
-    if (steps == next_leap) {
-      next_leap += kLeapInterval;
-      if (last_gap > kNear * stop.tolerance && leaps_.leap(loop_)) scan = loop_.apply();
+    if (steps == first_extrapolation - kExtrapolationInterval) extrapolation_.begin(loop_);
+    if (steps == next_extrapolation) {
+      next_extrapolation += kExtrapolationInterval;
+      if (last_gap > kNear * stop.tolerance && extrapolation_.extrapolate(loop_)) scan = loop_.apply();
     }
-    if (steps == next_look || estimate.after(scan) <= stop.tolerance) {
+    if (steps == next_gap_check || estimate.after(scan) <= stop.tolerance) {
       last_gap = gap();
       if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
       estimate.look(last_gap);
       const double tolerances = last_gap / stop.tolerance;
-      loop_.enough_room = enough_room(tolerances);
-      next_look = steps + kLookInterval;
+      loop_.slack_cap = slack_cap(tolerances);
+      next_gap_check = steps + kGapCheckInterval;
     }
     if (steps >= max_steps || !loop_.step(scan.key)) return steps;
   }
@@ -296,25 +296,25 @@ int64_t BoxSolver::walk(const StopRule& stop, int64_t max_steps, double last_gap
 Certificate BoxSolver::solve(const StopRule& stop) {
   Certificate certificate;
   double lowest = gap();
-  int without_progress = 0;
+  int n_stalls = 0;
   certificate.gap = lowest;
   while (!(certificate.gap <= stop.tolerance)) {  // a gap of NaN is not a small one
-    if (without_progress == kPatience || certificate.steps >= stop.max_steps) {
-      certificate.status = without_progress == kPatience ? Status::precision : Status::max_steps;
+    if (n_stalls == kMaxStalls || certificate.steps >= stop.max_steps) {
+      certificate.status = n_stalls == kMaxStalls ? Status::precision : Status::max_steps;
       return certificate;
     }
-    const int64_t steps = walk(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kSettleInterval), certificate.gap);
+    const int64_t steps = run_steps(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kRefreshInterval), certificate.gap);
     certificate.steps += steps;
-    unsettled_steps_ += steps;
+    steps_since_refresh_ += steps;
     // A few steps leave no rounding worth a look; after many, or when nothing is found to move, r is settled first.
     const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
-    if (rounding > kVisible * stop.tolerance || steps == 0 || unsettled_steps_ >= kMostUnsettled * kernel_.n) settle();
+    if (rounding > kVisible * stop.tolerance || steps == 0 || steps_since_refresh_ >= kMaxStepsPerRefresh * kernel_.n) refresh_residual();
     certificate.gap = gap();
     if (stop.is_cancelled()) {
       certificate.status = Status::cancelled;
       return certificate;
     }
-    without_progress = certificate.gap < kProgress * lowest ? 0 : without_progress + 1;
+    n_stalls = certificate.gap < kProgress * lowest ? 0 : n_stalls + 1;
     lowest = std::min(lowest, certificate.gap);
   }
   if (certificate.gap < 0 && squared_norm() < -stop.tolerance) certificate.status = Status::precision;
@@ -332,17 +332,17 @@ double BoxSolver::squared_norm() const {
 
 void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.beta + kernel_.n, beta); }
 
-void BoxSolver::left_out_values(float* values) {
-  const Range range = left_out_.padded();
-  if (is_settled_) {  // the rows left out have been brought up to date with all others
-    std::copy(base_.data(), base_.data() + loop_.nobody, start_.data());
-    read_left_out();
+void BoxSolver::validation_values(float* values) {
+  const Range range = validation_.padded();
+  if (is_refreshed_) {  // the rows left out have been brought up to date with all others
+    std::copy(base_.data(), base_.data() + loop_.sentinel, start_.data());
+    copy_validation_residual();
   } else {
     collect_moved(start_.data());
-    subtract_moved(left_out_r_.data(), range, ops_.subtract_rows);
+    subtract_moved(validation_r_.data(), range, ops_.subtract_rows);
   }
-  for (int i = left_out_.begin; i < left_out_.end; ++i)
-    *values++ = static_cast<float>(problem_.target[i] - left_out_r_[i - range.begin]);
+  for (int i = validation_.begin; i < validation_.end; ++i)
+    *values++ = static_cast<float>(problem_.target[i] - validation_r_[i - range.begin]);
 }
 
 }  // namespace localsvm

@@ -18,7 +18,7 @@
 // is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
 //
 // Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has moved
-// since is added to it in one sweep (`settle`), before a solve is believed whose steps, or those of the solves before it,
+// since is added to it in one sweep (`refresh_residual`), before a solve is believed whose steps, or those of the solves before it,
 // could have left a visible error.  So rounding does not pile up over a path, and certificates are true.
 #pragma once
 
@@ -43,16 +43,21 @@ struct Problem {
 
 class BoxSolver {
  public:
-  // `left_out` are the rows that do not take part (the validation fold; may be empty).  Sums are as exact as certificates of
+  // `validation` are the rows that do not take part (the validation fold; may be empty).  Sums are as exact as certificates of
   // gaps of `tolerance` need.
-  BoxSolver(const KernelView& kernel, const Problem& problem, Range left_out, double total_weight, double tolerance);
+  BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight, double tolerance);
+
+  // Bytes of one solver: its arrays (five of floats, four of doubles), those of its parts, and the rows moved.
+  static size_t bytes(size_t n) {
+    return StepLoop::bytes(n) + padded(n) * (5 * sizeof(float) + 4 * sizeof(double)) + Extrapolation::bytes(n) + 16 * n;
+  }
 
   // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, e_j the end of
   // the unit box on the side of the target: at strong regularisation nearly every coefficient sits there.
   void start(double scale, const double* bound_sums);
 
   // Once started: begins at these coefficients instead, as the box allows.
-  void begin_at(const float* beta, const double* bound_sums);
+  void warm_start(const float* beta, const double* bound_sums);
 
   // Moves on to a larger scale.  Growing boxes keep beta feasible; coefficients at a bound move along with it.
   void rescale(double scale);
@@ -63,7 +68,7 @@ class BoxSolver {
 
   void coefficients(float* beta) const;
   // Decision values of the rows left out.
-  void left_out_values(float* values);
+  void validation_values(float* values);
 
  private:
   // Rows of K, and by how much their coefficients have moved.
@@ -83,36 +88,36 @@ class BoxSolver {
   BoundArrays bounds() {
     return {unit_lo_.data(), unit_hi_.data(), bound_unit_.data(), bound_f_.data(), base_.data(), start_.data(), base_r_.data()};
   }
-  float at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
+  float bound_at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
   void put_at_bounds(double s, const double* bound_sums);
-  void read_left_out();             // left_out_r_ from base_r_
-  void follow_bounds();             // brings bound_unit_ and bound_f_ up to date
-  void begin_again_if_shorter();
+  void copy_validation_residual();             // left_out_r_ from base_r_
+  void update_bound_sums();             // brings bound_unit_ and bound_f_ up to date
+  void rebuild_if_shorter();
   void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
   void account_for_rounding(double growth);
   bool sums_are_too_large() const;
-  float enough_room(double tolerances) const;
-  int64_t walk(const StopRule& stop, int64_t max_steps, double last_gap);
+  float slack_cap(double tolerances) const;
+  int64_t run_steps(const StopRule& stop, int64_t max_steps, double last_gap);
   void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
-  void settle();
+  void refresh_residual();
   double squared_norm() const;
   using SubtractRows = decltype(Ops::subtract_rows);
   void subtract_moved(double* sums, Range columns, SubtractRows subtract);  // the columns of the rows in moved_
-  void recompute();                                                         // base_r, from scratch
-  void refresh();
+  void reconstruct_residual();                                                         // base_r, from scratch
+  void load_residual();
 
   const KernelView kernel_;
   const Problem problem_;
   const Ops& ops_;
   StepLoop loop_;
-  Leaps leaps_;
-  const Range all_, left_out_;
+  Extrapolation extrapolation_;
+  const Range all_, validation_;
   const double total_weight_, tolerance_;
   double scale_ = 0, largest_unit_ = 0;
   bool exact_bounds_ = true;  // scale times unit is a float
-  int64_t unsettled_steps_ = 0;
-  bool is_settled_ = false;  // no step was made since base_r was brought up to date
+  int64_t steps_since_refresh_ = 0;
+  bool is_refreshed_ = false;  // no step was made since base_r was brought up to date
 
   Aligned<float> unit_lo_, unit_hi_;  // the box at scale 1; empty for rows left out
   Aligned<double> base_r_, base_;
@@ -121,7 +126,7 @@ class BoxSolver {
   Aligned<double> bound_f_;
   int n_at_bound_ = 0;
   // Rows left out: r in double for the coefficients `start`, those with which the solve began.
-  std::vector<double> left_out_r_;
+  std::vector<double> validation_r_;
   Aligned<double> start_;
   Moved moved_;
   Aligned<int32_t> found_;  // by a search

@@ -49,11 +49,11 @@ inline vf update(const SweepVectors& all, int i) {
 
 // V vectors from i on, some of which are summed; each has its own best keys, all with the indices of the first.
 template <int V, int kSummed>
-inline void update_and_look(const SweepVectors& all, int i, vi* best, vf& sum) {
+inline void update_and_score(const SweepVectors& all, int i, vi* best, vf& sum) {
   const vi id = lanes() + i;
   for (int v = 0; v < V; ++v) {
     const vf r = update(all, i + v * W);
-    const vf room = ahead(loaded_once(load(all.sweep.rooms + i + v * W)), r);
+    const vf room = slack_toward(loaded_once(load(all.sweep.slack + i + v * W)), r);
     best[v] = vmax(best[v], ((vi)(r * vmin(room, all.enough)) & all.keep) | id);
     if (v < kSummed) sum += vabs(r) * room;
   }
@@ -64,10 +64,10 @@ inline void update_group(const SweepVectors& all, int i) {
 }
 
 template <int kSummed>
-inline void update_and_look_at_group(const SweepVectors& all, int i, Found& found) {
-  update_and_look<kAtOnce, kSummed>(all, i, found.best, found.of_groups);
+inline void update_and_score_group(const SweepVectors& all, int i, Found& found) {
+  update_and_score<kAtOnce, kSummed>(all, i, found.best, found.of_groups);
   for (int c = kAtOnce * W; c < kGroup; c += kAtOnce * W)
-    update_and_look<kAtOnce, 0>(all, i + c, found.best, found.of_groups);
+    update_and_score<kAtOnce, 0>(all, i + c, found.best, found.of_groups);
 }
 
 // Groups are in the one half and in the other in turns.  What is left over is in both.
@@ -81,13 +81,13 @@ inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
       __builtin_prefetch(all.sweep.row_j + i + c + kAhead);
     }
     if (kHalf == 1) update_group(all, i);
-    update_and_look_at_group<kSummed>(all, i + kHalf * kGroup, found);
+    update_and_score_group<kSummed>(all, i + kHalf * kGroup, found);
     if (kHalf == 0) update_group(all, i + kGroup);
   }
-  for (; i < range.end; i += kPad) update_and_look<kPad / W, kSummed>(all, i, found.best, found.of_rest);
+  for (; i < range.end; i += kPad) update_and_score<kPad / W, kSummed>(all, i, found.best, found.of_rest);
 }
 
-inline void ask_for(const Near& near) {
+inline void prefetch(const Near& near) {
   for (size_t byte = 0; byte < sizeof near; byte += 64) __builtin_prefetch(reinterpret_cast<const char*>(&near) + byte);
 }
 
@@ -100,7 +100,7 @@ Scan update_and_scan_half(const Sweep& sweep, const Range* ranges, int n_ranges)
   const Range last = ranges[n_ranges - 1];
   const int quarter = (last.size() / 4 + kGroup) / (2 * kGroup) * (2 * kGroup);
   sweep_range<kHalf>(all, {last.begin, last.end - quarter}, found);
-  ask_for(sweep.near[found.largest_key() & ((1 << sweep.index_bits) - 1)]);
+  prefetch(sweep.near[found.largest_key() & ((1 << sweep.index_bits) - 1)]);
   sweep_range<kHalf>(all, {last.end - quarter, last.end}, found);
   return {found.largest_key(), kHalf == 0 ? found.open_gap() : std::numeric_limits<float>::quiet_NaN()};
 }
@@ -132,12 +132,12 @@ double gap(const float* r, const float* beta, const float* lo, const float* hi, 
 namespace {
 
 // Rows of the coordinates moved last are in the cache, others are on a long way: a gain is worth more with the former.
-constexpr float kNearer = 1.2f;
-alignas(64) constexpr auto kWorth = [] {
+constexpr float kRecentFactor = 1.2f;
+alignas(64) constexpr auto kGainFactor = [] {
   struct {
     float of[kCandidates];
   } worth{};
-  for (int c = 0; c < kCandidates; ++c) worth.of[c] = c < kNeighbours ? 1.0f : kNearer;
+  for (int c = 0; c < kCandidates; ++c) worth.of[c] = c < kNeighbours ? 1.0f : kRecentFactor;
   return worth;
 }();
 
@@ -160,7 +160,7 @@ inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
 
 }  // namespace
 
-bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& partners, Step* step) {
+bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& partners, Step* step) {
   int32_t candidates[kCandidates];
   float k[kCandidates], di[kCandidates], dj[kCandidates];
   std::memcpy(candidates, partners.near.index, sizeof partners.near.index);
@@ -168,21 +168,21 @@ bool best_partner(const float* r, const uint32_t* rooms, int i, const Partners& 
   // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
   for (int c = 0; c < kRecent; ++c) {
     const int32_t other = partners.recent[c], if_i = other == i ? ~0 : 0;
-    candidates[kNeighbours + c] = (partners.nobody & if_i) | (other & ~if_i);
+    candidates[kNeighbours + c] = (partners.sentinel & if_i) | (other & ~if_i);
     k[kNeighbours + c] = partners.recent_rows[c][i];
   }
-  const vf ri = splat(r[i]), li = splat(room_below(rooms[i])), ui = splat(room_above(rooms[i]));
+  const vf ri = splat(r[i]), li = splat(slack_below(slack[i])), ui = splat(slack_above(slack[i]));
   // As in a sweep: gains above zero order as integers; their last bits are the number of the candidate.
   constexpr int32_t kNumber = kCandidates - 1;
   static_assert((kCandidates & kNumber) == 0);
   vi best = {};
 #pragma GCC unroll 2
   for (int c = 0; c < kCandidates; c += W) {
-    const vi word = gather(rooms, candidates + c);
-    const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), below(word), above(word), load(k + c));
+    const vi word = gather(slack, candidates + c);
+    const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), lower_slack(word), upper_slack(word), load(k + c));
     store(di + c, steps.di);
     store(dj + c, steps.dj);
-    const vf gain = vmax(load(kWorth.of + c) * steps.gain, vf{});  // 0 for what is no number
+    const vf gain = vmax(load(kGainFactor.of + c) * steps.gain, vf{});  // 0 for what is no number
     best = vmax(best, ((vi)gain & ~kNumber) | (lanes() + c));
   }
   const int32_t key = max_lane(best), chosen = key & kNumber;

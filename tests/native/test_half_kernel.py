@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from problems import CANCELLED
 from squares import half_bytes, least_bytes, smooth
 
-from localsvm._native import CancelToken, Cell, SquareCell
+from localsvm._native import CancelToken, Cell, SquareCell, StopRule
 
 SIZES = [1, 15, 17, 47, 48, 49, 96, 97, 250]
 STORAGES = ("full", "kernel", "rows")
@@ -28,9 +28,11 @@ def make(X, storage="full", n_threads=1, kernel="gauss", ends=None):
     return SquareCell(X, ends, kernel, None, budget(storage, *X.shape, n_threads), n_threads)
 
 
-def solve_ridge(cell, y, n_folds, **options):
+def solve_ridge(cell, y, n_folds, token=None):
+    """The arrays of all solutions."""
     weight = np.ones(len(y), dtype=np.float32)
-    return cell.solve_ridge(y[None, :], weight, [-1, *range(n_folds)], LAMS, 1e-4, 1000, **options)
+    solved = cell.solve_ridge(y[None, :], weight, [-1, *range(n_folds)], LAMS, StopRule(1e-4, 1000, token))
+    return solved.beta, solved.values, solved.gap, solved.status, solved.steps
 
 
 # ------------------------------------------------------------------------------------------ matrix

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from localsvm import _native
 from localsvm._native import Cell
 
-PAD, NEIGHBOURS = 16, 24  # of native/ops.h
+PAD, NEIGHBOURS = 16, 24  # of native/core/range.h, simd/ops.h
 
 
 @pytest.fixture(autouse=True, params=_native.available_simd_levels())

@@ -76,7 +76,7 @@ def test_the_nearest_centre_is_that_of_the_reference(level, data, n_centres):
     _native.set_simd_level(level)
     X, _ = data
     centres = np.ascontiguousarray(X[::-1][:n_centres])
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    same_bits(_native.nearest_centers(X, centres), reference.nearest_centre(X, centres))
 
 
 @every_level
@@ -85,11 +85,11 @@ def test_any_number_of_rows_and_features_will_do(level, n, d):
     _native.set_simd_level(level)
     rng = np.random.default_rng(n)
     X, centres = (rng.normal(size=(m, d)).astype(np.float32) for m in (n, 30))
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    same_bits(_native.nearest_centers(X, centres), reference.nearest_centre(X, centres))
 
 
 def test_no_rows_have_no_centres():
-    labels, squared = _native.nearest_centres(np.zeros((0, 2), dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
+    labels, squared = _native.nearest_centers(np.zeros((0, 2), dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
     assert len(labels) == len(squared) == 0
 
 
@@ -97,7 +97,7 @@ def test_no_rows_have_no_centres():
 def test_of_equally_near_centres_the_first_is_taken(level):
     _native.set_simd_level(level)
     centres = np.array([[1, 0], [-1, 0], [0, 1], [1, 0]], dtype=np.float32)
-    labels, squared = _native.nearest_centres(np.array([[0, 0], [-0.1, 0.1], [1, 0]], dtype=np.float32), centres)
+    labels, squared = _native.nearest_centers(np.array([[0, 0], [-0.1, 0.1], [1, 0]], dtype=np.float32), centres)
     assert labels.tolist() == [0, 1, 0]
     assert squared[0] == 1
 
@@ -106,16 +106,16 @@ def test_of_equally_near_centres_the_first_is_taken(level):
 def test_rows_beyond_single_precision_go_to_the_first_centre(level):
     _native.set_simd_level(level)
     X = np.array([[1e30, 0], [np.inf, 0], [3, 0]], dtype=np.float32)
-    labels, squared = _native.nearest_centres(X, np.array([[0, 0], [2, 0]], dtype=np.float32))
+    labels, squared = _native.nearest_centers(X, np.array([[0, 0], [2, 0]], dtype=np.float32))
     assert labels.tolist() == [0, 0, 1]
     assert squared.tolist() == [np.inf, np.inf, 1]
 
 
 def test_centres_of_another_number_of_features_are_refused():
     with pytest.raises(ValueError, match="same number of features"):
-        _native.nearest_centres(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 3), dtype=np.float32))
+        _native.nearest_centers(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 3), dtype=np.float32))
     with pytest.raises(ValueError, match="same number of features"):
-        _native.nearest_centres(np.zeros((2, 2), dtype=np.float32), np.zeros((0, 2), dtype=np.float32))
+        _native.nearest_centers(np.zeros((2, 2), dtype=np.float32), np.zeros((0, 2), dtype=np.float32))
 
 
 # ------------------------------------------------------------------------------------ farthest first

@@ -30,7 +30,7 @@ from problems import (
 )
 
 from localsvm import _reference as reference
-from localsvm._native import Cell
+from localsvm._native import Cell, StopRule
 from localsvm.data import toy_mixture
 
 # ------------------------------------------------------------------------------------ certificates
@@ -323,5 +323,5 @@ def test_several_problems_on_one_cell_do_not_disturb_each_other():
     for width in (2.0, 0.5):
         cell.set_width(width)
         for number, problem in enumerate((first, second)):
-            beta, *_ = cell.solve_path(number, -1, lams, float(len(X4)), TOLERANCE, MANY_STEPS)
-            np.testing.assert_array_equal(beta, solve(problem, width, lams).beta)
+            solved = cell.solve_path(number, -1, lams, float(len(X4)), StopRule(TOLERANCE, MANY_STEPS))
+            np.testing.assert_array_equal(solved.beta, solve(problem, width, lams).beta)

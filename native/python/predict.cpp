@@ -1,4 +1,4 @@
-// The Python face of the derivatives of kernel sums.
+// The binding of decision values and their derivatives.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "predict/evaluate.h"
 #include "predict/gradient.h"
 #include "python/bindings.h"
 
@@ -19,7 +20,22 @@ namespace localsvm {
 
 namespace {
 
-using DoubleVector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// f(x_p) = sum_s coef_s k(x_p, s) for points (m, d), support vectors (s, d), coefficients (outputs, s).
+auto evaluate(Matrix points, Matrix support_vectors, Matrix coefficients, const std::string& kernel, float width) {
+  const size_t m = points.shape(0), d = points.shape(1), s = support_vectors.shape(0);
+  const size_t outputs = coefficients.shape(0);
+  require(support_vectors.shape(1) == d, "points and support vectors need the same number of features");
+  require(coefficients.shape(1) == s, "one coefficient per support vector");
+  require(width > 0, "the width must be positive");
+  const Kernel kind = kernel_of(kernel);
+  std::vector<float> f(m * outputs);
+  {
+    nb::gil_scoped_release unlocked;
+    evaluate_cell(kind, width, points.data(), static_cast<int>(m), static_cast<int>(d), support_vectors.data(),
+                  static_cast<int>(s), coefficients.data(), static_cast<int>(outputs), f.data());
+  }
+  return to_numpy(std::move(f), {m, outputs});
+}
 
 KernelSums checked_sums(const Matrix& points, const Matrix& support_vectors, const Matrix& coefficients,
                         const std::string& kernel, float width, int n_threads) {
@@ -65,7 +81,8 @@ auto mean_squares_of(Matrix points, DoubleVector weights, Matrix support_vectors
 
 }  // namespace
 
-void bind_gradient(nb::module_& m) {
+void bind_predict(nb::module_& m) {
+  m.def("evaluate", &evaluate, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a);
   m.def("gradients", &gradients_of, "points"_a, "support_vectors"_a, "coefficients"_a, "kernel"_a, "width"_a,
         "n_threads"_a = 1);
   m.def("mean_squared_gradients", &mean_squares_of, "points"_a, "weights"_a, "support_vectors"_a, "coefficients"_a,

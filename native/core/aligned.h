@@ -9,9 +9,9 @@ namespace localsvm {
 
 constexpr size_t kHugePage = size_t{2} << 20;  // bytes
 
-// Memory of at least `bytes` bytes (rounded up in place), aligned to 64, or to a huge page when it is that large.  Blocks of
-// 16 KB and more are kept for the next taker, up to 64 MB in all: one cell after another, one path after another, needs the
-// same ones, and fresh pages cost as much time as a tenth of the training.
+// Allocates at least `bytes` bytes (rounded up in place), aligned to 64 bytes, or to a huge page if they are that many.  Freed
+// blocks of 16 KB and more are pooled, up to 64 MB in all: consecutive cells and paths need the same sizes, and fresh pages
+// would cost a tenth of the training time.
 void* allocate_block(size_t& bytes);
 void free_block(void* block, size_t bytes) noexcept;
 
@@ -27,7 +27,7 @@ class Aligned {
   Aligned(size_t size, Uninitialised) : size_(size) {
     size_t bytes = size * sizeof(T);
     T* block = static_cast<T*>(allocate_block(bytes));
-    data_ = {block, Give{bytes}};
+    data_ = {block, Free{bytes}};
   }
   T* data() { return data_.get(); }
   const T* data() const { return data_.get(); }
@@ -36,11 +36,11 @@ class Aligned {
   const T& operator[](size_t i) const { return data_.get()[i]; }
 
  private:
-  struct Give {
+  struct Free {
     size_t bytes = 0;
     void operator()(T* p) const noexcept { free_block(p, bytes); }
   };
-  std::unique_ptr<T, Give> data_;
+  std::unique_ptr<T, Free> data_;
   size_t size_ = 0;
 };
 

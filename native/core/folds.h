@@ -6,7 +6,7 @@
 
 namespace localsvm {
 
-// Where the folds of some of the rows end, which ascend: after as many of them as lie before the ends of the whole's.
+// The fold ends of a part, given its ascending rows and the fold ends of the whole.
 inline std::vector<int> ends_within(const std::vector<int>& rows, const std::vector<int>& fold_ends) {
   std::vector<int> ends;
   for (const int end : fold_ends)

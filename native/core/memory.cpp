@@ -43,7 +43,7 @@ class BlockPool {
     return block.start;
   }
 
-  // Keeps the block, and lets go of the oldest ones beyond the limit.
+  // Adds a block, and frees the oldest ones beyond the limit.
   void keep(Block block) {
     const std::lock_guard lock(mutex_);
     blocks_.push_back(block);

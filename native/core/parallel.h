@@ -1,4 +1,4 @@
-// Work in blocks, by a few threads that take the next block when they are done with one.
+// Parallel loops: threads take the next block or job when they have finished one.
 #pragma once
 
 #include <algorithm>
@@ -21,14 +21,14 @@ void run_in_threads(int n_helpers, const Run& run) {
   try {
     for (int thread = 1; thread <= n_helpers; ++thread) helpers.emplace_back(run, thread);
   } catch (const std::system_error&) {
-    // No more threads to be had: those there are do it all.
+    // No more threads are available: those that run do all the work.
   }
   run(0);
   for (std::thread& helper : helpers) helper.join();
 }
 
 // Calls work(thread, rows) for all blocks of `block` rows of 0..n-1; stops between two blocks once `cancelled` is set.
-// Blocks must not depend on each other, and `work` must not throw: a thread has nobody to tell.
+// Blocks must not depend on each other, and `work` must not throw: exceptions of helper threads are not passed on.
 template <typename Work>
 void for_blocks(int n, int block, int n_threads, const CancelFlag* cancelled, const Work& work) {
   std::atomic<int> next{0};
@@ -36,12 +36,12 @@ void for_blocks(int n, int block, int n_threads, const CancelFlag* cancelled, co
     for (int begin; (begin = next.fetch_add(block)) < n && !is_set(cancelled);)
       work(thread, Range{begin, begin + block < n ? begin + block : n});
   };
-  // Small work is done before a thread has started.
+  // Small work is finished before a thread would have started.
   run_in_threads(n >= 16 * block ? n_threads - 1 : 0, run);
 }
 
-// Calls work(job) for the jobs 0..n-1, each long enough to be worth a thread.  What the first to fail throws is thrown here,
-// after the jobs at work have ended.
+// Calls work(job) for the jobs 0..n-1, each long enough to justify a thread.  The first exception is rethrown here, after the
+// running jobs have ended.
 template <typename Work>
 void for_jobs(int n, int n_threads, const Work& work) {
   std::atomic<int> next{0};

@@ -1,5 +1,5 @@
-// Subnormal numbers count as zero while this lives, on its thread.  They would slow down the loops of the solver's steps, where
-// they mean nothing.
+// Makes subnormal numbers count as zero on this thread, while the object lives.  They would slow down the solver's steps, where
+// they are negligible.
 #pragma once
 
 #if defined(__SSE2__)
@@ -21,7 +21,7 @@ class NoSubnormals {
   const unsigned before_;
 #else
  public:
-  NoSubnormals() {}  // processors without the cost
+  NoSubnormals() {}  // processors on which subnormal numbers cost nothing
 #endif
 };
 

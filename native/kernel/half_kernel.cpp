@@ -12,7 +12,7 @@ namespace {
 
 int blocks_of(int n) { return (n + kTile - 1) / kTile; }
 
-// In the first `rows` rows of tiles.
+// Number of tiles in the first `rows` rows of tiles.
 size_t tiles_in(int rows, int n_blocks) {
   const size_t r = rows, b = n_blocks;
   return r * b - r * (r - 1) / 2;
@@ -106,7 +106,7 @@ Block HalfKernel::tile(int I, int J, float* scratch) const {
   return {values, kTile, rows(I).size(), std::min(kTile, static_cast<int>(ld_) - J * kTile)};
 }
 
-// Every tile of the whole is read once, and gives what the part has of it: rows ascend, so the upper half comes from the
+// Reads every tile of the whole once, and copies the entries of the part.  Rows ascend, so the upper half comes from the
 // upper half.
 void HalfKernel::copy_kernel_of_whole(const CancelFlag* cancelled) {
   K_ = Aligned<float>(tiles_in(n_blocks_, n_blocks_) * kTileSize);
@@ -119,12 +119,12 @@ void HalfKernel::copy_kernel_of_whole(const CancelFlag* cancelled) {
     for (int J = I; J < whole_->n_blocks_; ++J) {
       const Range own_rows{begin_of(I), begin_of(I + 1)}, own_columns{begin_of(J), begin_of(J + 1)};
       if (own_rows.size() > 0 && own_columns.size() > 0)
-        take_over(whole_->tile(I, J, scratch.data()), own_rows, own_columns);
+        copy_tile(whole_->tile(I, J, scratch.data()), own_rows, own_columns);
     }
   mirror_diagonal();
 }
 
-void HalfKernel::take_over(const Block& tile_of_whole, Range own_rows, Range own_columns) {
+void HalfKernel::copy_tile(const Block& tile_of_whole, Range own_rows, Range own_columns) {
   for (int a = own_rows.begin; a < own_rows.end; ++a) {
     const float* const row = tile_of_whole.values + static_cast<size_t>(rows_of_whole_[a] % kTile) * kTile;
     for (int b = std::max(a, own_columns.begin); b < own_columns.end; ++b)

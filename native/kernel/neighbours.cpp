@@ -10,7 +10,7 @@ namespace localsvm {
 
 namespace {
 
-// Distances are not negative: they order as integers, and equal ones by the index.
+// Distances are not negative, so they order as integers; equal distances order by index.
 uint64_t key_of(float distance, int32_t index) {
   return static_cast<uint64_t>(std::bit_cast<uint32_t>(distance)) << 32 | static_cast<uint32_t>(index);
 }
@@ -22,15 +22,15 @@ NeighbourSearch::NeighbourSearch(int n) : n_(n), found_(n) {
   ranked_.reserve(n);
 }
 
-// The smallest entries of k + 1 groups are k + 1 samples: all of the k + 1 nearest, i itself among them, are within the largest
-// of these distances, and few others are.
+// The minima of k + 1 groups are the distances of k + 1 samples.  So the k + 1 nearest samples, i among them, are within the
+// largest of these minima, and few others are.
 void NeighbourSearch::find(const float* distances, int i, int32_t* out) {
   static_assert(kRowGroups > kNeighbours);
   float minima[kRowGroups];
   ops().group_minima(distances, n_, minima);
   std::nth_element(minima, minima + kNeighbours, minima + kRowGroups);
   const int count = ops().find_within(distances, n_, minima[kNeighbours], found_.data(), n_);
-  // Written always, counted if kept: nobody could foresee a branch.
+  // Always written, counted only if kept: a branch would be mispredicted.
   others_.resize(count);
   size_t n_others = 0;
   for (int c = 0; c < count; ++c) {

@@ -10,12 +10,12 @@ class NeighbourSearch {
  public:
   explicit NeighbourSearch(int n);
 
-  // The kNeighbours other samples that are nearest to sample i, of equal ones the first, in ascending order; n padded where
-  // there are fewer.  `distances` is row i of them.  Takes no memory: threads that build a cell must not fail.
+  // Indices of the kNeighbours other samples nearest to sample i, ascending, ties by index; filled up with `padded(n)` if there
+  // are fewer.  `distances` is row i of the matrix.  Allocates nothing, as threads that build a cell must not fail.
   void find(const float* distances, int i, int32_t* out);
 
  private:
-  using Key = uint64_t;  // of distance and index
+  using Key = uint64_t;  // distance and index
   Key farthest_kept();
 
   const int n_;

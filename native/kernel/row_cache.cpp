@@ -10,10 +10,10 @@
 namespace localsvm {
 
 namespace {
-constexpr int kSampled = 16;  // slots looked at for one to give up
+constexpr int kSampled = 16;  // slots that are drawn to evict one
 }
 
-float StepSizes::of(int i) const { return std::fabs(std::clamp(r[i], slack_below(words[i]), slack_above(words[i]))); }
+float StepSizes::of(int i) const { return std::fabs(std::clamp(r[i], slack_below(slack[i]), slack_above(slack[i]))); }
 
 RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
     : samples_(samples), kernel_(kernel), ld_(padded(n)), slot_of_(n, -1) {
@@ -25,29 +25,29 @@ RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
   }
 }
 
-int RowCache::enter() {
+int RowCache::acquire_slot() {
   const std::lock_guard lock(mutex_);
-  size_t seat = 0;
-  while (seat < seats_.size() && seats_[seat].taken) ++seat;
-  if (seat == seats_.size()) seats_.emplace_back();
-  seats_[seat].slack.assign(slots_.size(), 0.0f);
-  seats_[seat].taken = true;
-  return static_cast<int>(seat);
+  size_t solver = 0;
+  while (solver < solvers_.size() && solvers_[solver].taken) ++solver;
+  if (solver == solvers_.size()) solvers_.emplace_back();
+  solvers_[solver].step_sizes.assign(slots_.size(), 0.0f);
+  solvers_[solver].taken = true;
+  return static_cast<int>(solver);
 }
 
-void RowCache::leave(int seat) {
+void RowCache::release_slot(int solver) {
   const std::lock_guard lock(mutex_);
-  seats_[seat].taken = false;
+  solvers_[solver].taken = false;
 }
 
-void RowCache::exchange(int seat, const StepSizes& slack, const int* wanted, const int* released, int count,
+void RowCache::exchange(int solver, const StepSizes& step_sizes, const int* wanted, const int* released, int count,
                         const float** rows) {
   int missing[2], n_missing = 0;
   float* made[2];
   std::unique_lock lock(mutex_);
   for (int c = 0; c < count; ++c)
     if (released[c] >= 0) --slot_of(released[c]).pins;
-  // Those held are pinned first, before one of them makes room for the other.
+  // Rows that are held are pinned first, so that they are not evicted for the missing ones.
   for (int c = 0; c < count; ++c)
     if (slot_of_[wanted[c]] >= 0)
       ++slot_of(wanted[c]).pins;
@@ -55,12 +55,12 @@ void RowCache::exchange(int seat, const StepSizes& slack, const int* wanted, con
       missing[n_missing++] = wanted[c];
   counts_.hits += count - n_missing;
   counts_.misses += n_missing;
-  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], seat, slack);
+  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], solver, step_sizes);
   if (n_missing > 0) {
     lock.unlock();
     try {
       make_rows(missing, n_missing, {0, static_cast<int>(ld_)}, made);
-    } catch (...) {  // out of memory: nobody may wait for these rows
+    } catch (...) {  // out of memory: no other thread may wait for these rows
       lock.lock();
       failed_ = true;
       row_ready_.notify_all();
@@ -70,7 +70,7 @@ void RowCache::exchange(int seat, const StepSizes& slack, const int* wanted, con
     for (int c = 0; c < n_missing; ++c) slot_of(missing[c]).ready = true;
     row_ready_.notify_all();
   }
-  // Another thread may be making the row; it waits for nobody until that is done.
+  // Another thread may be computing the row; it does not wait for others while it does.
   for (int c = 0; c < count; ++c) {
     row_ready_.wait(lock, [&] { return slot_of(wanted[c]).ready || failed_; });
     if (failed_) throw std::bad_alloc();
@@ -86,11 +86,11 @@ void RowCache::release(const int* rows, int count) {
 
 void RowCache::pin_held(const int* wanted, int count, const float** rows) {
   const std::lock_guard lock(mutex_);
-  // In a small cache these pins could leave no slot for the steps of others: rows are made instead.
-  const bool roomy = slots_.size() >= seats_.size() * static_cast<size_t>(kMaxPinned + count);
+  // In a small cache these pins could leave no slot for the steps of other solvers; their rows are recomputed instead.
+  const bool has_spare_slots = slots_.size() >= solvers_.size() * static_cast<size_t>(kMaxPinned + count);
   for (int m = 0; m < count; ++m) {
     rows[m] = nullptr;
-    if (roomy && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
+    if (has_spare_slots && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
       rows[m] = slot_of(wanted[m]).row;
       ++slot_of(wanted[m]).pins;
     }
@@ -108,20 +108,20 @@ RowCounts RowCache::counts() const {
   return counts_;
 }
 
-// Memory for `row`, which is pinned and not ready then.
-float* RowCache::reserve(int row, int seat, const StepSizes& slack) {
-  const int chosen = choose_victim(seat, slack);
-  Slot& slot = slots_[chosen];
+// Reserves memory for `row`, which is then pinned and not ready.
+float* RowCache::reserve(int row, int solver, const StepSizes& step_sizes) {
+  const int chosen = choose_victim(solver, step_sizes);
+  RowSlot& slot = slots_[chosen];
   if (slot.owner >= 0) slot_of_[slot.owner] = -1;
   slot_of_[row] = chosen;
   slot.owner = row;
   slot.pins = 1;
   slot.ready = false;
-  for (Seat& other : seats_) other.slack[chosen] = 0;
+  for (SolverSlot& other : solvers_) other.step_sizes[chosen] = 0;
   return slot.row;
 }
 
-int RowCache::choose_victim(int seat, const StepSizes& slack) {
+int RowCache::choose_victim(int solver, const StepSizes& step_sizes) {
   const auto n_slots = static_cast<uint32_t>(slots_.size());
   int victim = -1;
   float least = std::numeric_limits<float>::infinity();
@@ -129,7 +129,7 @@ int RowCache::choose_victim(int seat, const StepSizes& slack) {
     random_ = random_ * 1664525u + 1013904223u;
     const auto slot = static_cast<int>((static_cast<uint64_t>(random_) * n_slots) >> 32);
     if (slots_[slot].pins > 0) continue;
-    if (const float w = worth(slot, seat, slack); w < least) {
+    if (const float w = largest_step(slot, solver, step_sizes); w < least) {
       least = w;
       victim = slot;
     }
@@ -139,19 +139,19 @@ int RowCache::choose_victim(int seat, const StepSizes& slack) {
   return victim >= 0 ? victim : grow();
 }
 
-// All rows are pinned: there are more solvers at work than the cache was made for.
+// Adds a slot: all rows are pinned, as there are more solvers than the cache was made for.
 int RowCache::grow() {
   memory_.emplace_back(ld_, Uninitialised{});
   slots_.push_back({memory_.back().data(), -1});
-  for (Seat& seat : seats_) seat.slack.push_back(0);
+  for (SolverSlot& solver : solvers_) solver.step_sizes.push_back(0);
   return static_cast<int>(slots_.size()) - 1;
 }
 
-// The asking solver's room is that of now; of the others the cache knows what they had when they last asked.
-float RowCache::worth(int slot, int seat, const StepSizes& slack) {
-  float most = seats_[seat].slack[slot] = slack.of(slots_[slot].owner);
-  for (const Seat& other : seats_)
-    if (other.taken) most = std::max(most, other.slack[slot]);
+// The largest step of a solver with the row of a slot: of the asking solver as of now, of the others as of when they asked last.
+float RowCache::largest_step(int slot, int solver, const StepSizes& step_sizes) {
+  float most = solvers_[solver].step_sizes[slot] = step_sizes.of(slots_[slot].owner);
+  for (const SolverSlot& other : solvers_)
+    if (other.taken) most = std::max(most, other.step_sizes[slot]);
   return most;
 }
 

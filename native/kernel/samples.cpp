@@ -13,7 +13,7 @@ Samples::Samples(const float* X, int n, int n_features)
   }
 }
 
-// Some samples again, each in one piece.
+// Copies of some samples, each contiguous.
 class Samples::Packed {
  public:
   Packed(const Samples& samples, const int* rows, int count)

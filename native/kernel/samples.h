@@ -1,7 +1,7 @@
-// The samples of a cell, laid out so that a row of its kernel matrix is made in one pass over them.
+// The samples of a cell, laid out so that a row of its kernel matrix is computed in one pass over them.
 //
-// Every entry is summed over the features in the same order, whatever rows and columns are asked for: a row made again
-// is the same row to the bit.
+// Every entry is summed over the features in the same order, whatever rows and columns are asked for: a recomputed row is the
+// same to the bit.
 #pragma once
 
 #include "core/aligned.h"

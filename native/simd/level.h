@@ -1,5 +1,4 @@
-// The loops of a level's table (ops.h) that stand in files of their own: declared here for those who have them and for
-// ops_level.cpp, which makes the table.
+// Declares the loops of a level's table (ops.h) that are defined in other files than ops_level.cpp, which makes the table.
 #pragma once
 
 #include "simd/ops.h"
@@ -25,7 +24,7 @@ void sum_lanes(float* lanes, int n, float* y);
 void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                      const float* panels, int n_features, Range columns, double* const* out);
 
-// In leap_level.cpp.
+// In extrapolation_level.cpp.
 PlaneSums plane_sums(const float* beta, const float* r, const ExtrapolationArrays& at, Range range);
 int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
                    double* change, int32_t* clipped);

@@ -6,7 +6,7 @@
 namespace localsvm::LOCALSVM_LEVEL {
 namespace {
 
-// What a difference of two coordinates adds to a distance.
+// Adds the term of one feature to a distance.
 template <bool kManhattan>
 inline void add_distance(vf difference, vf& sum) {
   if constexpr (kManhattan)
@@ -15,7 +15,7 @@ inline void add_distance(vf difference, vf& sum) {
     sum += difference * difference;
 }
 
-// What becomes of a distance: nothing, or the kernel's value.
+// Maps a distance to itself, or to the value of the kernel.
 struct AsIs {
   vf operator()(vf distance) const { return distance; }
 };
@@ -44,7 +44,7 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
   for (int k = 0; k < n_features; ++k)
     for (int v = 0; v < V; ++v) {
       const float* at_k = sample[v] + static_cast<size_t>(k) * kPad;
-      // One or two points wait for the samples: ask for those of the next block now, one cache line at a time.
+      // With one or two points memory is the bottleneck: prefetch the samples of the next block, one cache line at a time.
       if (H <= 2 && v % (kPad / W) == 0) __builtin_prefetch(at_k + static_cast<size_t>(V) * W * n_features);
       const vf xj = load(at_k);
       for (int a = 0; a < H; ++a) add_distance<kManhattan>(x[a][k] - xj, acc[a][v]);
@@ -105,7 +105,7 @@ void kernel_rows(Kernel kernel, float width, const float* const* x, int count, c
   }
 }
 
-// A group is a lane of a stretch of the row.
+// A group is one lane of a stretch of the row.
 void group_minima(const float* distances, int n, float* minima) {
   constexpr int kStretches = kRowGroups / W;
   const int n_vectors = (n + W - 1) / W, stretch = (n_vectors + kStretches - 1) / kStretches;
@@ -119,10 +119,10 @@ void group_minima(const float* distances, int n, float* minima) {
   }
 }
 
-int find_within(const float* distances, int n, float limit, int32_t* found, int room) {
+int find_within(const float* distances, int n, float limit, int32_t* found, int capacity) {
   int count = 0, j = 0;
 #if defined(__AVX512F__)
-  for (; j + W <= n && count + W <= room; j += W) {
+  for (; j + W <= n && count + W <= capacity; j += W) {
     const __mmask16 within = _mm512_cmp_ps_mask((__m512)load(distances + j), _mm512_set1_ps(limit), _CMP_LE_OQ);
     _mm512_storeu_si512(found + count, _mm512_maskz_compress_epi32(within, (__m512i)(lanes() + j)));
     count += __builtin_popcount(within);
@@ -130,7 +130,7 @@ int find_within(const float* distances, int n, float limit, int32_t* found, int 
 #endif
   for (; j < n; j += W) {
     uint32_t within = bits_of((load(distances + j) <= splat(limit)) & (lanes() < n - j));
-    for (; within != 0 && count < room; within &= within - 1) found[count++] = j + __builtin_ctz(within);
+    for (; within != 0 && count < capacity; within &= within - 1) found[count++] = j + __builtin_ctz(within);
   }
   return count;
 }
@@ -140,7 +140,7 @@ void kernel_values(Kernel kernel, float width, const float* distances, float* k,
   for (size_t i = 0; i < n; i += W) store(k + i, kernel_of(kernel, load(distances + i), scale));
 }
 
-// Steeper than any kernel of use; infinity times a difference of 0 would be no number.
+// Steeper than any useful kernel, but finite: infinity times a difference of 0 would be NaN.
 constexpr float kSteepest = 1e30f;
 
 inline vf slope_of(Kernel kernel, vf distance, vf scale) {
@@ -235,7 +235,7 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
-// Points that are compared with two vectors of support vectors at a time: as many as the registers have room for.
+// Points that are compared with two vectors of support vectors at a time: as many as fit into registers.
 constexpr int kTogether = 4;
 
 // Their distances, feature by feature.
@@ -248,7 +248,7 @@ inline void differences(const float* const* x, int n_features, const float* cons
     }
 }
 
-// Squared ones as |x|^2 + |s|^2 - 2 x's: half the operations, for when nothing cancels.
+// Squared distances as |x|^2 + |s|^2 - 2 x's: half the operations, where cancellation does no harm.
 inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* const* s,
                      const float* norms, vf (*d)[2]) {
   for (int k = 0; k < n_features; ++k) {

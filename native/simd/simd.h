@@ -167,7 +167,7 @@ static inline uint32_t where_different(half_vd a, half_vd b) {
 #endif
 }
 
-// Appends first + b to `indices`, which has `count` of them, for every bit b; returns how many there are then.
+// Appends first + b to the `count` indices for every bit b; returns the new count.
 static inline int append_bits(uint32_t bits, int first, int32_t* indices, int count) {
   for (; bits != 0; bits &= bits - 1) indices[count++] = first + __builtin_ctz(bits);
   return count;
@@ -197,11 +197,11 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
 
 typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
 
-// The halves of words, as rooms.h has them.
+// Packed slack, as in slack.h: of l <= 0 <= u.
 static inline vi packed_slack(vf l, vf u) {
   return (vi)((((vu)u + 0xffffu) & 0xffff0000u) | ((((vu)l & 0x7fffffffu) + 0xffffu) >> 16));
 }
-// What GCC would otherwise read from memory again for each of its uses.
+// Keeps GCC from reading a value again from memory for each of its uses.
 static inline vi loaded_once(vi v) {
 #if defined(__SSE2__)
   asm("" : "+v"(v));
@@ -211,8 +211,8 @@ static inline vi loaded_once(vi v) {
 static inline vf lower_slack(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
 static inline vf upper_slack(vi word) { return (vf)(word & (int32_t)0xffff0000); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
-// How far a coordinate may go to the side of r, at most a 64th too far: the half for the other side is left below it, subnormal
-// where this one is zero, and lost in it elsewhere.
+// The slack on the side of r, at most 1/64 too large: the bits of the other side stay below it, where they are a subnormal
+// number if this slack is zero, and negligible if not.
 static inline vf slack_toward(vi word, vf r) {
 #if defined(__AVX512F__)
   const __mmask16 down = _mm512_movepi32_mask((__m512i)r);
@@ -231,7 +231,7 @@ static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 
 #if defined(__SSE2__)
-// The lanes, added up to four.
+// Sums of the lanes that are equal modulo four.
 static inline __m128 four_sums(vf v) {
 #if defined(__AVX512F__)
   const __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));

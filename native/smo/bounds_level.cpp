@@ -31,9 +31,9 @@ void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, do
     store(loop.beta + i, select(unit == vf{}, load(loop.beta + i), scale * unit));
     double shifted[W];
     for (int h = 0; h < W; h += W / 2) {
-      const half_vd way = growth * widen_half(at.unit + i + h), shift = growth * load_half(at.f + i + h);
-      store_half(at.base + i + h, load_half(at.base + i + h) + way);
-      store_half(at.start + i + h, load_half(at.start + i + h) + way);
+      const half_vd move = growth * widen_half(at.unit + i + h), shift = growth * load_half(at.f + i + h);
+      store_half(at.base + i + h, load_half(at.base + i + h) + move);
+      store_half(at.start + i + h, load_half(at.start + i + h) + move);
       store_half(at.base_r + i + h, load_half(at.base_r + i + h) - shift);
       store_half(shifted + h, widen_half(loop.r + i + h) - shift);
     }

@@ -12,9 +12,9 @@ namespace localsvm {
 
 namespace {
 
-constexpr int kBlock = 32;  // rows made at a time: the samples are read once for all of them
+constexpr int kBlock = 32;  // rows computed at a time: the samples are read once for all of them
 
-// Rows that a thread writes while it builds, where they are not stored.
+// Memory for the rows that a thread computes and that are not stored.
 class BuildScratch {
  public:
   BuildScratch(size_t ld, int n_threads) : ld_(ld), values_(ld * kBlock * n_threads, Uninitialised{}) {}
@@ -73,7 +73,7 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
       return full ? distances_.data() + ld_ * (rows.begin + r) : scratch.row(thread, r);
     });
     samples_.distances(kernel_, index, rows.size(), {0, static_cast<int>(ld_)}, out);
-    // While the rows are in the cache.
+    // While the rows are in the processor's cache.
     for (int r = 0; r < rows.size(); ++r) find_neighbours(searches[thread], rows.begin + r, out[r]);
   });
   if (full) samples_ = Samples();
@@ -152,7 +152,7 @@ void Cell::set_width(float width, const CancelFlag* cancelled) {
         ops().kernel_values(kernel_, width_, distances_.data() + ld_ * (rows.begin + r), out[r], ld_);
     else
       make_kernel_rows(rows, out);
-    sum_bounds(rows, out);  // while they are in the cache
+    sum_bounds(rows, out);  // while they are in the processor's cache
   });
 }
 
@@ -213,13 +213,13 @@ void Cell::copy_kernel(int i, float* out) const {
     std::copy_n(K_.data() + ld_ * i, ld_, out);
 }
 
-// What a box problem's samples cost: w L(t, f) = max(lo (t - f), hi (t - f)), with the box in units of the scale.
-void Cell::judge(const OwnedProblem& problem, Range validation, const float* values, PathResult& result) {
+// Sums the losses of the validation samples: w L(t, f) = max(lo (t - f), hi (t - f)), with the box at scale 1.
+void Cell::score(const OwnedProblem& problem, Range validation, const float* values, PathResult& result) {
   double loss = 0, wrong = 0;
   for (int i = validation.begin; i < validation.end; ++i, ++values) {
     const double lo = problem.lo_unit[i], hi = problem.hi_unit[i], target = problem.target[i];
-    const double miss = target - std::clamp(*values, -problem.clip, problem.clip);
-    loss += std::max(lo * miss, hi * miss);
+    const double residual = target - std::clamp(*values, -problem.clip, problem.clip);
+    loss += std::max(lo * residual, hi * residual);
     wrong += (*values >= 0) == (target > 0) ? 0.0 : hi - lo;
   }
   result.loss.push_back(loss);
@@ -243,7 +243,7 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
   BoxSolver solver(view(stop.cancelled), {owned.target.data(), owned.lo_unit.data(), owned.hi_unit.data(), owned.clip},
                    validation, total_weight, stop.tolerance);
   for (size_t q = 0; q < n_lams && !stop.is_cancelled(); ++q) {
-    // 1/(2 lam W), within what float32 can compute with, and rounded so that equal weights have exact bounds.
+    // 1/(2 lam W), within the range of float32, and rounded so that equal weights have exact bounds.
     const double scale = static_cast<float>(std::clamp(1.0 / (2.0 * lams[q] * total_weight), 1e-30, 1e30));
     if (q > 0) {
       solver.rescale(scale);
@@ -254,8 +254,8 @@ PathResult Cell::solve_path(int problem, int fold, const std::vector<double>& la
     Certificate certificate = solver.solve(stop);
     solver.coefficients(result.beta.data() + q * n_);
     solver.validation_values(result.values.data() + q * n_validation);
-    judge(owned, validation, result.values.data() + q * n_validation, result);
-    if (stop.is_cancelled()) certificate.status = Status::cancelled;  // sums may have been left unfinished
+    score(owned, validation, result.values.data() + q * n_validation, result);
+    if (stop.is_cancelled()) certificate.status = Status::cancelled;  // sums may be unfinished
     result.gap.push_back(certificate.gap);
     result.status.push_back(static_cast<int8_t>(certificate.status));
     result.steps.push_back(certificate.steps);

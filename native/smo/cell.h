@@ -1,16 +1,16 @@
 // One cell: its kernel matrix at one width at a time, and the lambda paths on it.
 //
-// Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: leaving fold l out is two row ranges, never a copy
-// of K.  The kernel matrix is made once per width, and shared by all folds and problems.
+// Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: the training rows without fold l are two ranges, never a copy
+// of K.  The kernel matrix is computed once per width and shared by all folds and problems.
 //
 // Memory, in floats, besides n d for the samples and 72 n for neighbours; results are the same to the bit:
 //
-//   full     2 n^2   distances, made once, and K
-//   kernel   n^2     K; distances are made again for every width
-//   rows     c n     c rows of K in a cache; the others are made when they are needed
+//   full     2 n^2   distances, computed once, and K
+//   kernel   n^2     K; distances are recomputed for every width
+//   rows     c n     c rows of K in a cache; the others are computed when they are needed
 //
-// A part of a cell is a cell of some of its rows: one problem of a multi-class cell, whose distances and kernel values
-// are those of the whole and are copied, not made again.
+// A part of a cell is a cell of some of its rows, for one problem of a multi-class cell.  Its distances and kernel values are
+// copied from the whole.
 #pragma once
 
 #include <algorithm>
@@ -32,10 +32,10 @@ class NeighbourSearch;
 // Per sample and neighbour: index, distance and kernel value.
 constexpr size_t kNeighbourBytes = kNeighbours * 12;
 
-// What is stored of a cell of n rows.
+// What is stored of a cell of n rows, and the bytes that it takes.
 struct StoragePlan {
-  // The first of full, kernel, rows that fits into `max_bytes`.  For rows, room for what `n_threads` solvers have in use
-  // at once is needed: std::invalid_argument when not even that is there.
+  // The first of full, kernel, rows that fits into `max_bytes`.  Storage by rows needs memory for the rows that `n_threads`
+  // solvers use at once; std::invalid_argument if not even that fits.
   StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
   static MatrixBytes bytes(size_t n, size_t n_features, size_t n_threads);
   explicit StoragePlan(Storage chosen) : storage(chosen) {}
@@ -43,41 +43,41 @@ struct StoragePlan {
   int n_rows = 0;  // of the cache
 };
 
-// Everything a lambda path leaves behind; row q belongs to the q-th lambda.
+// Result of a lambda path; row q belongs to the q-th lam.
 struct PathResult {
-  std::vector<float> beta;       // n_lambdas x n
-  std::vector<float> values;     // n_lambdas x (rows left out): decision values for validation
-  std::vector<double> gap;       // n_lambdas
-  std::vector<int8_t> status;    // n_lambdas
-  std::vector<int64_t> steps;    // n_lambdas
-  std::vector<double> loss;      // n_lambdas: of the clipped values, summed
-  std::vector<double> wrong;     // n_lambdas: the weight of values whose sign is wrong
+  std::vector<float> beta;      // n_lams x n
+  std::vector<float> values;    // n_lams x rows of the validation fold
+  std::vector<double> gap;      // n_lams
+  std::vector<int8_t> status;   // n_lams
+  std::vector<int64_t> steps;   // n_lams
+  std::vector<double> loss;     // n_lams: of the clipped values, summed
+  std::vector<double> wrong;    // n_lams: the weight of values whose sign is wrong
 };
 
 class Cell {
  public:
-  // `fold_ends`[l] is one past the last row of fold l; the last one is n.  `n_threads` build the matrices.
-  // Work is left unfinished once `cancelled` is set; paths say so then.
+  // `fold_ends`[l] is one past the last row of fold l; the last one is n.  `n_threads` threads build the matrices.
+  // Work is left unfinished once `cancelled` is set; paths then have that status.
   Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Kernel kernel, const StoragePlan& plan,
        int n_threads, const CancelFlag* cancelled);
 
-  // A part: `rows` of `whole`, ascending, which must outlive it.  It follows the width of the whole with `copy_kernel_of_whole`.
+  // A part: ascending `rows` of `whole`, which must outlive it.
   Cell(const Cell& whole, std::vector<int> rows, const CancelFlag* cancelled);
 
-  // Adds a learning problem on these rows (a loss, and in multi-class which samples take part); returns its index.
+  // Adds a learning problem on these rows, given by the box of its loss; returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
 
   void set_width(float width, const CancelFlag* cancelled);
 
-  // Of a part: takes the kernel values over from the whole, and lets go of them.
+  // Of a part: copies the kernel values of the whole at its width, and releases them.
   void copy_kernel_of_whole(const CancelFlag* cancelled) { set_width(whole_->width_, cancelled); }
   void release_kernel();
   bool has_width() const { return width_ > 0; }
   bool is_part() const { return whole_ != nullptr; }
   const Cell* whole() const { return whole_; }
 
-  // Solves problem `problem` without fold `fold` (-1: on all rows) for descending lams, each started from the last; the
-  // first from `guess`, if there is one and the plain start is not good enough.
+  // Solves `problem` without the validation fold `fold` (-1: on all rows) for descending lams, each started from the solution
+  // of the last one.  The first is started from `guess`, if there is one and the plain start has not converged.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lams, double total_weight,
                         const StopRule& stop, const float* guess = nullptr) const;
 
@@ -96,19 +96,19 @@ class Cell {
 
   const int32_t* neighbours(int i) const { return near_[i].index; }  // kNeighbours of them; see neighbours.h
 
-  // One row of the distances or of K, n padded entries; for tests and for looking at a cell.
+  // One row of the distances or of K, n padded entries; for tests and inspection.
   void copy_distances(int i, float* out) const;
   void copy_kernel(int i, float* out) const;
 
  private:
   struct OwnedProblem {
     Aligned<float> target, lo_unit, hi_unit;
-    Aligned<double> at_bound;  // e: the end of the box on the side of the target
+    Aligned<double> at_bound;  // e: the bound of the unit box on the side of the target
     float clip;
     std::vector<double> bound_sums;  // fold x row: sum over the fold of K_ij e_j
   };
 
-  static void judge(const OwnedProblem& problem, Range validation, const float* values, PathResult& result);
+  static void score(const OwnedProblem& problem, Range validation, const float* values, PathResult& result);
   KernelView view(const CancelFlag* cancelled) const {
     return {K_.data(), cache_.get(), ld_, n_, near_.data(), cancelled};
   }
@@ -117,7 +117,7 @@ class Cell {
   void make_kernel_rows(Range rows, float* const* out) const;
   void copy_columns(const float* row_of_whole, float* out) const;
   void copy_distances_of_whole(int i, float* out) const;
-  const float* kernel_row(int i, float* scratch) const;  // where it is stored, or made in `scratch`
+  const float* kernel_row(int i, float* scratch) const;  // where it is stored, or computed in `scratch`
   void sum_bounds(Range rows, const float* const* values);
 
   const int n_;

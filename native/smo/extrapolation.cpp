@@ -8,9 +8,9 @@
 namespace localsvm {
 
 namespace {
-constexpr int kMaxClipped = 16;    // coordinates that a leap may take to their bound, each for a row of K
-constexpr int kTooManyClipped = 64;       // so many would leave their box: what is left of the way is not worth it
-constexpr double kSingular = 1e-6;  // d and p are as good as one direction
+constexpr int kMaxClipped = 16;      // coordinates clipped to their bound; each needs a row of K
+constexpr int kTooManyClipped = 64;  // if the full step clips more, a shortened one would gain too little
+constexpr double kSingular = 1e-6;   // d and p are numerically parallel
 }  // namespace
 
 Extrapolation::Extrapolation(const KernelView& kernel, int n, const std::vector<Range>& ranges)
@@ -51,7 +51,8 @@ bool Extrapolation::extrapolate(StepLoop& loop) {
   return fraction > 0;
 }
 
-// The best point maximises x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if there is none worth going to.
+// The best point maximizes x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if it is not finite, or far outside
+// the boxes.
 bool Extrapolation::choose_point(const StepLoop& loop) {
   PlaneSums sums;
   for (const Range& range : ranges_) sums += ops_.plane_sums(loop.beta, loop.r, arrays(), range);
@@ -81,12 +82,12 @@ int Extrapolation::clip(const StepLoop& loop) {
   return count;
 }
 
-// So that about kMostClipped coordinates leave their box, not more.
+// Shortens the step so that about kMaxClipped coordinates leave their box.
 void Extrapolation::shorten(const StepLoop& loop, int n_clipped) {
   fractions_.clear();
   for (int c = 0; c < n_clipped; ++c) {
     const int i = clipped_[c];
-    const float step = way(loop, i);
+    const float step = displacement(loop, i);
     fractions_.push_back(((step > 0 ? loop.hi[i] : loop.lo[i]) - loop.beta[i]) / step);
   }
   std::nth_element(fractions_.begin(), fractions_.begin() + kMaxClipped, fractions_.end());
@@ -94,18 +95,18 @@ void Extrapolation::shorten(const StepLoop& loop, int n_clipped) {
   y_ *= fractions_[kMaxClipped];
 }
 
-// What r does not change by, as some coordinates stop at their bound.
+// Corrects the change of r for the coordinates that stop at their bound.
 void Extrapolation::correct_clipped(const StepLoop& loop, int n_clipped) {
   const std::vector<int> rows(clipped_.begin(), clipped_.begin() + n_clipped);
   std::vector<float> coefs(rows.size());
-  for (size_t c = 0; c < rows.size(); ++c) coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - way(loop, rows[c]);
+  for (size_t c = 0; c < rows.size(); ++c) coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - displacement(loop, rows[c]);
   for (const Range& range : ranges_)
     visit_rows(kernel_, rows, range, [&](size_t m, int count, const float* const* parts, Range part) {
       ops_.subtract_rows(change_.data() + part.begin, parts, coefs.data() + m, count, {0, part.size()});
     });
 }
 
-// On the way to the point, which clipping may have taken off the best one.
+// Exact line search from beta to the point, which clipping may have moved away from the optimum: the fraction in [0, 1].
 double Extrapolation::chord_fraction(const StepLoop& loop) const {
   ChordSums chord;
   for (const Range& range : ranges_) chord += ops_.chord_sums(loop.beta, loop.r, point_.data(), change_.data(), range);

@@ -1,4 +1,4 @@
-// The loops of leaps (leap.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+// The loops of extrapolation steps (extrapolation.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
 #include "simd/level.h"
 #include "simd/ops.h"
 #include "simd/simd.h"
@@ -6,7 +6,7 @@
 namespace localsvm::LOCALSVM_LEVEL {
 
 namespace {
-constexpr int kFloats = 512;  // entries that are summed in float, before sums go on in double
+constexpr int kFloats = 512;  // entries that are summed in float; longer sums are in double
 inline int end_of(int block, Range range) { return block + kFloats < range.end ? block + kFloats : range.end; }
 }  // namespace
 
@@ -38,9 +38,9 @@ int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float 
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i);
     const vf carry = load(at.carry + i), lo = load(loop.lo + i), hi = load(loop.hi + i);
-    const vf way = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + way, inside = clamp(end, lo, hi);
-    const vi is_outside = inside != end, moves = way != vf{};
-    const vf exact = carry + way, rounded = clamp(beta + exact, lo, hi);
+    const vf move = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + move, inside = clamp(end, lo, hi);
+    const vi is_outside = inside != end, moves = move != vf{};
+    const vf exact = carry + move, rounded = clamp(beta + exact, lo, hi);
     store(point + i, select(moves & ~is_outside, rounded, inside));
     store(at.next_carry + i, select(moves & ~is_outside, exact - (rounded - beta), carry));
     const vf change_of_r = x * (load(loop.r + i) - load(at.from_r + i)) + y * load(at.q + i);
@@ -75,12 +75,12 @@ double apply_extrapolation(const LoopArrays& loop, const float* point, const dou
     if (fraction > 0) {
       next = load(point + i);
       next_carry = load(at.next_carry + i);
-      // All the way it is the point itself, so that who is at a bound is there exactly.
+      // A full step ends at the point itself, so that clipped coordinates are exactly at their bound.
       if (fraction < 1) {
-        const vf end = next, way = carry + fraction * (end - beta + (next_carry - carry));
+        const vf end = next, move = carry + fraction * (end - beta + (next_carry - carry));
         const vi moves = (end != beta) | (next_carry != carry);
-        next = select(moves, clamp(beta + way, load(loop.lo + i), load(loop.hi + i)), beta);
-        next_carry = select(moves, way - (next - beta), carry);
+        next = select(moves, clamp(beta + move, load(loop.lo + i), load(loop.hi + i)), beta);
+        next_carry = select(moves, move - (next - beta), carry);
       }
       next_r = r + fraction * narrow(change + i);
       store(loop.beta + i, next);

@@ -39,7 +39,7 @@ class Columns {
   const size_t n_folds_;
 };
 
-// A piece of work for one thread: one fold of a whole cell, or all folds of a part, which has to be copied first.
+// Work for one thread: one fold of a whole cell, or all folds of a part, whose kernel matrix is copied first.
 struct Piece {
   size_t job, column, first_fold, last_fold;
 };

@@ -11,17 +11,17 @@
 namespace localsvm {
 
 namespace {
-constexpr int kGapCheckInterval = 32;         // steps between two looks at the gap, if there is no reason for an earlier one
-constexpr int kExtrapolationInterval = 96;         // steps between two leaps
-constexpr double kNear = 1.5;             // times the tolerance: where leaps end
-constexpr double kLeastSlack = 1e-3;       // of the widest box, that counts in full
-constexpr int kRefreshInterval = 1 << 15;  // steps between two settlements of a long solve
-constexpr int kMaxStepsPerRefresh = 8;         // times n steps of a path between two settlements
-constexpr double kProgress = 0.999;       // a settlement that lowers the gap by less is no progress
-constexpr int kMaxStalls = 4;              // settlements without progress before single precision is blamed
-constexpr double kVisible = 0.3;          // of the tolerance: an error of r that matters
-constexpr double kVisibleError = 1e-5;    // the same for a rescaled r, which is of order one
-constexpr double kTooLarge = 3;           // times the tolerance: error of r at which sums in float32 are given up
+constexpr int kGapCheckInterval = 32;       // steps between duality-gap checks
+constexpr int kExtrapolationInterval = 96;  // steps between extrapolation steps
+constexpr double kNearTolerance = 1.5;      // times the tolerance: the gap below which there is no extrapolation
+constexpr double kLeastSlackCap = 1e-3;     // of the widest box
+constexpr int kRefreshInterval = 1 << 15;   // steps between residual refreshes of a long solve
+constexpr int kMaxStepsPerRefresh = 8;      // times n: steps along a path between residual refreshes
+constexpr double kProgress = 0.999;         // a refresh that leaves more of the gap than this made no progress
+constexpr int kMaxStalls = 4;               // residual refreshes without progress before giving up on float32
+constexpr double kVisible = 0.3;            // of the tolerance: an error of r that matters
+constexpr double kVisibleError = 1e-5;      // the same for a rescaled r, which is of order one
+constexpr double kTooLarge = 3;             // times the tolerance: the error of r at which sums in float32 are too coarse
 }  // namespace
 
 BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight,
@@ -57,7 +57,7 @@ BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range val
 
 void BoxSolver::start(double scale, const double* bound_sums) {
   scale_ = scale;
-  // The best multiple of "everything at its bound", by an exact line search: maximise s a - s^2 b / 2, s <= 1.
+  // Exact line search from zero towards "every coefficient at its bound": maximize s a - s^2 b / 2, s <= 1.
   double a = 0, b = 0;
   for (int i = 0; i < kernel_.n; ++i) {
     const double e = scale * bound_at_target(i);
@@ -71,7 +71,7 @@ void BoxSolver::start(double scale, const double* bound_sums) {
   copy_validation_residual();
 }
 
-// Everything at s times its bound.
+// Every coefficient at s times its bound.
 void BoxSolver::put_at_bounds(double s, const double* bound_sums) {
   n_at_bound_ = 0;
   for (int i = 0; i < kernel_.n; ++i) {
@@ -137,7 +137,7 @@ void BoxSolver::update_bound_sums() {
   subtract_moved(bound_f_.data(), all_, ops_.subtract_rows_exactly);
 }
 
-// Where fewer coefficients are at a bound than have come or gone, their sum is made from scratch.
+// If fewer coefficients are at a bound than have changed, summing from scratch needs fewer rows than updating.
 void BoxSolver::rebuild_if_shorter() {
   if (n_at_bound_ >= static_cast<int>(moved_.rows.size())) return;
   std::fill(bound_f_.data(), bound_f_.data() + loop_.sentinel, 0.0);
@@ -156,7 +156,7 @@ void BoxSolver::shift_bounds(double scale) {
   for (int i = range.begin; i < range.end; ++i) validation_r_[i - range.begin] -= growth * bound_f_[i];
 }
 
-// Bounds, rounded to float32, do not grow exactly by `growth`.
+// Bounds are rounded to float32, so they do not grow by exactly `growth`.
 void BoxSolver::account_for_rounding(double growth) {
   const float scale = static_cast<float>(scale_);
   double rounding = 0;
@@ -171,7 +171,7 @@ void BoxSolver::account_for_rounding(double growth) {
 void BoxSolver::collect_moved(double* accounted) {
   const float* beta = loop_.beta;
   const int count = ops_.find_moved(beta, accounted, all_, found_.data());
-  // What is off by the rounding of bounds alone counts only if there is enough of it.
+  // Differences that are only the rounding of bounds are ignored, unless they add up to a visible error.
   const auto is_rounding = [&](int i) { return std::abs(beta[i] - accounted[i]) <= 0x1p-22 * std::abs(accounted[i]); };
   double rounding = 0;
   for (int c = 0; c < (exact_bounds_ ? 0 : count); ++c)
@@ -195,7 +195,7 @@ void BoxSolver::refresh_residual() {
   is_refreshed_ = true;
 }
 
-// Coefficients so large that sums of eight products in float32 are visibly wrong: they are made from scratch, in double.
+// Whether coefficients are so large that float32 sums of eight products are visibly wrong; double is used then.
 bool BoxSolver::sums_are_too_large() const {
   return 6e-8 * scale_ * largest_unit_ * std::sqrt(kernel_.n) > kTooLarge * tolerance_;
 }
@@ -231,27 +231,27 @@ double BoxSolver::gap() const {
   return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
 }
 
-// A coordinate adds its residual times its room to the gap.  Far from the optimum residuals are what matters, and any room will
-// do; when the gap is small enough, all of the room counts.
+// A coordinate contributes its residual times its slack to the gap.  Far from the optimum the residuals matter more, so slack
+// is capped; near the optimum all of it counts.
 float BoxSolver::slack_cap(double tolerances) const {
-  const double fraction = tolerances > 1 ? std::max(kLeastSlack, 1 / tolerances) : 1.0;
-  return static_cast<float>(fraction * scale_ * largest_unit_);
+  const double cap = tolerances > 1 ? std::max(kLeastSlackCap, 1 / tolerances) : 1.0;
+  return static_cast<float>(cap * scale_ * largest_unit_);
 }
 
 namespace {
 
-// The gap between two looks: sweeps find it on their way, but for what clipping takes off it, which changes slowly.
+// Estimate of the gap between two gap checks.  Sweeps sum the gap without clipping; what clipping takes off changes slowly.
 class GapEstimate {
  public:
-  GapEstimate(double unit, double gap) : unit_(unit), seen_(gap) {}
-  void look(double gap) {
-    seen_ = gap;
+  GapEstimate(double unit, double gap) : unit_(unit), checked_(gap) {}
+  void record(double gap) {
+    checked_ = gap;
     is_new_ = true;
   }
-  // No number if the sweep did not find it.
+  // NaN if the sweep did not sum the gap.
   double after(const Scan& scan) {
     if (is_new_ && !std::isnan(scan.open_gap)) {
-      clipped_ = seen_ - scan.open_gap / unit_;
+      clipped_ = checked_ - scan.open_gap / unit_;
       is_new_ = false;
     }
     return clipped_ + scan.open_gap / unit_;
@@ -259,13 +259,13 @@ class GapEstimate {
 
  private:
   const double unit_;
-  double seen_, clipped_ = 0;
+  double checked_, clipped_ = 0;
   bool is_new_ = true;
 };
 
 }  // namespace
 
-// Steps until the gap is small enough as far as r can be trusted, nothing can move, or max_steps are made.
+// Steps until the gap of the current r is small enough, no coordinate can move, or `max_steps` are made.
 int64_t BoxSolver::run_steps(const StopRule& stop, int64_t max_steps, double last_gap) {
   const NoSubnormals no_subnormals;
   is_refreshed_ = false;
@@ -279,14 +279,13 @@ int64_t BoxSolver::run_steps(const StopRule& stop, int64_t max_steps, double las
     if (steps == first_extrapolation - kExtrapolationInterval) extrapolation_.begin(loop_);
     if (steps == next_extrapolation) {
       next_extrapolation += kExtrapolationInterval;
-      if (last_gap > kNear * stop.tolerance && extrapolation_.extrapolate(loop_)) scan = loop_.apply();
+      if (last_gap > kNearTolerance * stop.tolerance && extrapolation_.extrapolate(loop_)) scan = loop_.apply();
     }
     if (steps == next_gap_check || estimate.after(scan) <= stop.tolerance) {
       last_gap = gap();
       if (stop.is_cancelled() || last_gap <= stop.tolerance) return steps;
-      estimate.look(last_gap);
-      const double tolerances = last_gap / stop.tolerance;
-      loop_.slack_cap = slack_cap(tolerances);
+      estimate.record(last_gap);
+      loop_.slack_cap = slack_cap(last_gap / stop.tolerance);
       next_gap_check = steps + kGapCheckInterval;
     }
     if (steps >= max_steps || !loop_.step(scan.key)) return steps;
@@ -298,17 +297,19 @@ Certificate BoxSolver::solve(const StopRule& stop) {
   double lowest = gap();
   int n_stalls = 0;
   certificate.gap = lowest;
-  while (!(certificate.gap <= stop.tolerance)) {  // a gap of NaN is not a small one
+  while (!(certificate.gap <= stop.tolerance)) {  // also if the gap is NaN
     if (n_stalls == kMaxStalls || certificate.steps >= stop.max_steps) {
       certificate.status = n_stalls == kMaxStalls ? Status::precision : Status::max_steps;
       return certificate;
     }
-    const int64_t steps = run_steps(stop, std::min<int64_t>(stop.max_steps - certificate.steps, kRefreshInterval), certificate.gap);
+    const int64_t allowed = std::min<int64_t>(stop.max_steps - certificate.steps, kRefreshInterval);
+    const int64_t steps = run_steps(stop, allowed, certificate.gap);
     certificate.steps += steps;
     steps_since_refresh_ += steps;
-    // A few steps leave no rounding worth a look; after many, or when nothing is found to move, r is settled first.
+    // Few steps leave no visible rounding; after many, or if no coordinate can move, r is refreshed before the gap check.
     const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
-    if (rounding > kVisible * stop.tolerance || steps == 0 || steps_since_refresh_ >= kMaxStepsPerRefresh * kernel_.n) refresh_residual();
+    if (rounding > kVisible * stop.tolerance || steps == 0 || steps_since_refresh_ >= kMaxStepsPerRefresh * kernel_.n)
+      refresh_residual();
     certificate.gap = gap();
     if (stop.is_cancelled()) {
       certificate.status = Status::cancelled;
@@ -321,8 +322,8 @@ Certificate BoxSolver::solve(const StopRule& stop) {
   return certificate;
 }
 
-// lam ||f||^2, in risk units.  Rounding makes K a little indefinite, which only huge coefficients find out: below zero, the gap
-// that this is part of proves nothing.
+// lam ||f||^2, in risk units.  Rounding makes K slightly indefinite, which huge coefficients can exploit: where this is
+// negative, the gap that contains it certifies nothing.
 double BoxSolver::squared_norm() const {
   double sum = 0;
   for (int i = 0; i < kernel_.n; ++i)
@@ -334,7 +335,7 @@ void BoxSolver::coefficients(float* beta) const { std::copy(loop_.beta, loop_.be
 
 void BoxSolver::validation_values(float* values) {
   const Range range = validation_.padded();
-  if (is_refreshed_) {  // the rows left out have been brought up to date with all others
+  if (is_refreshed_) {  // base_r covers the validation fold, too
     std::copy(base_.data(), base_.data() + loop_.sentinel, start_.data());
     copy_validation_residual();
   } else {

@@ -1,25 +1,34 @@
-// The dual of a kernel machine without offset, for every loss whose dual is a box.
+// The dual of an SVM without offset, for every loss whose dual is a box.
 //
 //   given     a kernel matrix K with k_ii = 1, targets t, boxes [lo_i, hi_i] that contain 0
-//   maximise  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
-//   result    beta, r = t - K beta, and a certificate
+//   maximize  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
+//   result    beta, the residual r = t - K beta, and a certificate
 //
-// A loss is its box: hinge has t = y and beta_i between 0 and y_i box; pinball t = y and [(tau-1) box, tau box];
-// box = w_i / (2 lam W), W the sum of the weights.  A sample that does not take part has the box [0, 0].
+// A loss is its box: hinge has t = y and beta_i between 0 and y_i box; pinball has t = y and [(tau-1) box, tau box];
+// box = w_i / (2 lam W) with W the sum of the weights.  A sample that does not take part has the box [0, 0].
 //
-// Method: steps in two coordinates (SMO without offset: Steinwart, Hush, Scovel, JMLR 2011).  The first coordinate is
-// the one that adds most to the gap; its partner is the best of its near neighbours and of the coordinates moved last:
-// ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always the best partner.  What many
-// steps have moved is carried on (leap.h).
+// Method: SMO without offset, two coordinates per step (Steinwart, Hush, Scovel: Training SVMs without offset, JMLR 2011).
+// The first coordinate is the one that contributes most to the gap.  Its partner is the best of its near neighbours and of
+// the coordinates updated last: the ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always
+// the best partner.  Every 96 steps an extrapolation step follows (extrapolation.h).
 //
 // Stops when the clipped duality gap in risk units,
 //   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
 //     = sum_i [ max(lo_i rc_i, hi_i rc_i) - beta_i r_i ] / (scale W),     rc_i = t_i - clip(f(x_i)),
-// is at most `tolerance`, or when single precision or `max_steps` ends it; the certificate says which.
+// is at most `tolerance`, when float32 allows no further progress, or after `max_steps`; the certificate says which.
 //
-// Precision: steps update r in float32.  `base_r` is the same vector in double for coefficients `base`; what has moved
-// since is added to it in one sweep (`refresh_residual`), before a solve is believed whose steps, or those of the solves before it,
-// could have left a visible error.  So rounding does not pile up over a path, and certificates are true.
+// State, and what stays true of it.  Gradient reconstruction keeps float32 errors from accumulating over a path: before a
+// solve is certified whose steps could have left a visible error, `refresh_residual` brings base_r up to date.
+//
+//   beta, r        float32, in the step loop.  lo <= beta <= hi always.  r = t - K (beta + carry), up to the rounding of the
+//                  steps since the last refresh and up to the pending step, which is in beta but not yet in r.
+//   carry          what the rounding of beta in extrapolation steps left out (extrapolation.h); zero after a refresh.
+//   base, base_r   double.  base_r = t - K base.  `base` is the beta of the last refresh, shifted with its bounds since.
+//   start,         double.  validation_r = t - K start on the validation fold.  `start` is the beta at which the values of
+//   validation_r   the fold were computed last, shifted with its bounds since.
+//   bound_unit,    bound_unit_i is the bound, at scale 1, at which beta_i was when the last lam ended; 0 if inside.
+//   bound_f        bound_f = K bound_unit, in double.  When the scale grows by g, coefficients at a bound move by
+//                  g bound_unit, and base_r, r and validation_r by -g bound_f: no row of K is needed.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +52,8 @@ struct Problem {
 
 class BoxSolver {
  public:
-  // `validation` are the rows that do not take part (the validation fold; may be empty).  Sums are as exact as certificates of
-  // gaps of `tolerance` need.
+  // `validation` is the range of rows of the validation fold, which do not take part; it may be empty.  Sums are as exact as
+  // certificates of gaps of `tolerance` need.
   BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight, double tolerance);
 
   // Bytes of one solver: its arrays (five of floats, four of doubles), those of its parts, and the rows moved.
@@ -52,14 +61,14 @@ class BoxSolver {
     return StepLoop::bytes(n) + padded(n) * (5 * sizeof(float) + 4 * sizeof(double)) + Extrapolation::bytes(n) + 16 * n;
   }
 
-  // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, e_j the end of
-  // the unit box on the side of the target: at strong regularisation nearly every coefficient sits there.
+  // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, where e_j is the bound
+  // of the unit box on the side of the target: under strong regularization nearly every coefficient is there.
   void start(double scale, const double* bound_sums);
 
-  // Once started: begins at these coefficients instead, as the box allows.
+  // After `start`: begins at these coefficients instead, clipped to the box.
   void warm_start(const float* beta, const double* bound_sums);
 
-  // Moves on to a larger scale.  Growing boxes keep beta feasible; coefficients at a bound move along with it.
+  // Moves on to a larger scale.  Growing boxes keep beta feasible; coefficients at a bound move with it.
   void rescale(double scale);
 
   Certificate solve(const StopRule& stop);
@@ -67,11 +76,11 @@ class BoxSolver {
   double gap() const;  // in risk units
 
   void coefficients(float* beta) const;
-  // Decision values of the rows left out.
+  // Decision values of the validation fold.
   void validation_values(float* values);
 
  private:
-  // Rows of K, and by how much their coefficients have moved.
+  // Rows of K, and by how much their coefficients have changed.
   struct Moved {
     std::vector<int> rows;
     std::vector<float> coefs;
@@ -91,21 +100,22 @@ class BoxSolver {
   float bound_at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();
   void put_at_bounds(double s, const double* bound_sums);
-  void copy_validation_residual();             // left_out_r_ from base_r_
-  void update_bound_sums();             // brings bound_unit_ and bound_f_ up to date
+  void update_bound_sums();  // brings bound_unit_ and bound_f_ up to date
   void rebuild_if_shorter();
-  void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, and so does all that depends on them
+  void shift_bounds(double scale);  // coefficients at a bound follow it to a new scale, with all that depends on them
   void account_for_rounding(double growth);
   bool sums_are_too_large() const;
   float slack_cap(double tolerances) const;
   int64_t run_steps(const StopRule& stop, int64_t max_steps, double last_gap);
-  void collect_moved(double* accounted);  // into moved_: what beta is off from the coefficients accounted for, which follow
-  void refresh_residual();
-  double squared_norm() const;
+  // Collects into moved_ where beta differs from the coefficients `accounted` for, and updates these.
+  void collect_moved(double* accounted);
+  void refresh_residual();      // base_r_ from what has moved, and r from it
+  void reconstruct_residual();  // base_r_ from scratch
+  void load_residual();         // r from base_r_
+  void copy_validation_residual();
   using SubtractRows = decltype(Ops::subtract_rows);
   void subtract_moved(double* sums, Range columns, SubtractRows subtract);  // the columns of the rows in moved_
-  void reconstruct_residual();                                                         // base_r, from scratch
-  void load_residual();
+  double squared_norm() const;
 
   const KernelView kernel_;
   const Problem problem_;
@@ -117,19 +127,17 @@ class BoxSolver {
   double scale_ = 0, largest_unit_ = 0;
   bool exact_bounds_ = true;  // scale times unit is a float
   int64_t steps_since_refresh_ = 0;
-  bool is_refreshed_ = false;  // no step was made since base_r was brought up to date
+  bool is_refreshed_ = false;  // no step was made since the last refresh
 
-  Aligned<float> unit_lo_, unit_hi_;  // the box at scale 1; empty for rows left out
+  Aligned<float> unit_lo_, unit_hi_;  // the box at scale 1; [0, 0] on the validation fold
   Aligned<double> base_r_, base_;
-  // Of the coefficients at a bound: bound_f = sum_i K_i bound_unit_i.  When the scale grows, r moves by a multiple of it.
-  Aligned<float> bound_unit_;  // 0: inside
+  Aligned<float> bound_unit_;
   Aligned<double> bound_f_;
   int n_at_bound_ = 0;
-  // Rows left out: r in double for the coefficients `start`, those with which the solve began.
   std::vector<double> validation_r_;
   Aligned<double> start_;
   Moved moved_;
-  Aligned<int32_t> found_;  // by a search
+  Aligned<int32_t> found_;  // results of a search
   Aligned<float> found_units_;
 };
 

@@ -1,8 +1,11 @@
 // The step loop of the solver.
 //
-// Holds one box-constrained problem (see solver.h) in the arrays the hot loops want, and walks: update r by the last
-// step and look, at one half of the coordinates after the other, for the one that adds most to the gap; choose its partner; move
-// both.
+// Holds one box-constrained problem (see solver.h) in the arrays that the hot loops need.  One step is:
+//
+//   apply   update r by the pending step, and find the coordinate i that contributes most to the gap, in one half of the
+//           coordinates; the halves alternate (steps_level.cpp draws the sweep)
+//   choose  its partner j, with which the joint step gains most
+//   move    beta_i and beta_j, clipped to their boxes; the step is pending until the next sweep applies it to r
 #pragma once
 
 #include <algorithm>
@@ -21,14 +24,14 @@ namespace localsvm {
 
 class StepLoop {
  public:
-  // One coordinate per sample, and one more that does not exist, `sentinel`, with the box [0, 0].
+  // One coordinate per sample, and a sentinel with the box [0, 0], which never moves.
   StepLoop(const KernelView& kernel, Range validation)
       : sentinel(static_cast<int>(padded(kernel.n))), kernel_(kernel), ops_(ops()) {
     const Range before = Range{0, validation.begin}.padded(), after = Range{validation.end, kernel.n}.padded();
     for (const Range& range : {before, after})
       if (range.size() > 0) sweeps_.push_back(range);
     if (sweeps_.empty() || before.end >= after.begin) sweeps_ = {{0, sentinel}};
-    // Starts differ modulo 4096 bytes: a load that shares its low address bits with a store just made has to wait.
+    // Array starts differ modulo 4096 bytes, or loads would wait for recent stores with the same low address bits.
     constexpr int kStagger = 11 * kPad;
     const size_t stride = (sentinel + kPad + 1023) / 1024 * 1024 + kStagger;
     arrays_ = Aligned<float>(6 * stride);
@@ -38,33 +41,33 @@ class StepLoop {
     slack = reinterpret_cast<uint32_t*>(words);
     index_bits_ = 1;
     while ((1 << index_bits_) < sentinel) ++index_bits_;
-    if (kernel_.cache) seat_ = kernel_.cache->enter();
+    if (kernel_.cache) slot_ = kernel_.cache->acquire_slot();
     reset();
   }
   StepLoop(const StepLoop&) = delete;
   StepLoop& operator=(const StepLoop&) = delete;
   ~StepLoop() {
     reset();
-    if (kernel_.cache) kernel_.cache->leave(seat_);
+    if (kernel_.cache) kernel_.cache->release_slot(slot_);
   }
 
   // Bytes of the arrays of one loop, at most.
   static size_t bytes(size_t n) { return 6 * (padded(n) * sizeof(float) + 8192); }
 
-  // No coordinate was moved lately; no row is in use.
+  // Forgets the coordinates updated last and releases their rows; no step is pending.
   void reset() {
-    if (kernel_.cache) kernel_.cache->release(in_use_, kRecent);
+    if (kernel_.cache) kernel_.cache->release(pinned_, kRecent);
     half_ = 0;
     std::fill(recent_, recent_ + kRecent, sentinel);
-    std::fill(in_use_, in_use_ + kRecent, -1);
+    std::fill(pinned_, pinned_ + kRecent, -1);
     std::fill(recent_rows_, recent_rows_ + kRecent, zero_row_);
     clear_pending();
   }
 
   void set_slack() { ops_.set_slack(arrays(), {0, sentinel}); }
 
-  // Applies the last step to r; returns the key of the coordinate that adds most to the gap then, of the half whose turn it is,
-  // and about that gap.
+  // Applies the pending step to r.  Returns the key of the coordinate that contributes most to the gap, of the half whose turn
+  // it is, and an estimate of the gap.
   Scan apply() {
     const Sweep sweep{r, slack, row_i_, row_j_, pending_.di, pending_.dj, slack_cap, index_bits_, kernel_.near, half_};
     half_ = 1 - half_;
@@ -73,12 +76,11 @@ class StepLoop {
     return scan;
   }
 
-  // Makes the next step, from the key that `apply` returned; its effect on r is pending then.  False when no coordinate
-  // can move.
+  // Makes the next step from the key that `apply` returned and leaves it pending.  False if no coordinate can move.
   bool step(int32_t key) {
     if (!choose(key)) {
       clear_pending();
-      if (!choose(apply().key)) {  // in the other half
+      if (!choose(apply().key)) {  // of the other half
         clear_pending();
         return false;
       }
@@ -98,9 +100,9 @@ class StepLoop {
 
   const int sentinel;
   float *r, *beta, *lo, *hi;
-  uint32_t* slack;           // how far beta is from lo and hi
-  float slack_cap = 1;     // more does not count when a coordinate is chosen
-  double squared_steps = 0;  // rounding is random: r is off by about 2^-24 times the root of this
+  uint32_t* slack;           // of every coordinate, packed (slack.h)
+  float slack_cap = 1;       // slack beyond this does not count when a coordinate is chosen
+  double squared_steps = 0;  // of all steps since r was loaded: rounding is random, its error about 2^-24 times the root
 
  private:
   void clear_pending() {
@@ -108,7 +110,7 @@ class StepLoop {
     row_i_ = row_j_ = zero_row_;
   }
 
-  // The coordinate that adds most to the gap, and the partner with which it gains most.
+  // Finds the step of the coordinate in `key` and of its best partner.  False if no step gains.
   bool choose(int32_t key) {
     const int32_t index_mask = (1 << index_bits_) - 1;
     if (key <= index_mask) return false;
@@ -120,14 +122,14 @@ class StepLoop {
     return true;
   }
 
-  // Starts to fetch a stored row, from where each sweep will begin; the sweep asks for the rest on its way.
+  // Prefetches a stored row where each range of the sweep begins; the sweep prefetches the rest.
   void prefetch_row(int i) const {
     if (!kernel_.K) return;
     for (const Range& sweep : sweeps_)
       for (int c = 0; c < kAhead; c += kPad) __builtin_prefetch(kernel_.row(i) + sweep.begin + c);
   }
 
-  // Rows i and j of the step to come take the place of those moved longest ago.
+  // Fetches rows i and j of the step; they replace those of the coordinates updated longest ago.
   void fetch_rows() {
     const int wanted[2] = {pending_.i, pending_.j}, count = pending_.j == pending_.i ? 1 : 2;
     const float* rows[2];
@@ -146,8 +148,8 @@ class StepLoop {
 
   void fetch_cached(const int* wanted, int count, const float** rows) {
     int released[2];
-    for (int c = 0; c < count; ++c) released[c] = std::exchange(in_use_[(next_recent_ + c) % kRecent], wanted[c]);
-    kernel_.cache->exchange(seat_, {r, slack}, wanted, released, count, rows);
+    for (int c = 0; c < count; ++c) released[c] = std::exchange(pinned_[(next_recent_ + c) % kRecent], wanted[c]);
+    kernel_.cache->exchange(slot_, {r, slack}, wanted, released, count, rows);
   }
 
   void move(int i, float& delta) {
@@ -161,18 +163,18 @@ class StepLoop {
   Aligned<float> arrays_;
   const KernelView kernel_;
   const Ops& ops_;
-  // The rows that take part, rounded outwards to whole vectors.  Rows of the fold left out that this lets in have the
-  // box [0, 0] and are never chosen; their r is not used.
+  // The training rows, rounded outwards to whole vectors.  Rows of the validation fold that this includes have the box
+  // [0, 0] and are never chosen; their r is not used.
   std::vector<Range> sweeps_;
   int index_bits_;
-  int half_ = 0;  // whose turn it is
+  int half_ = 0;  // of the coordinates, whose turn it is
   Step pending_;
   const float *row_i_, *row_j_;  // of the pending step
-  float* zero_row_;               // a row of zeros, for no step
+  float* zero_row_;              // the rows while no step is pending
   int32_t recent_[kRecent];
   const float* recent_rows_[kRecent];
-  int seat_ = -1;                // in the cache, and the rows pinned there
-  int in_use_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};
+  int slot_ = -1;  // of this solver in the cache
+  int pinned_[kRecent] = {-1, -1, -1, -1, -1, -1, -1, -1};
   unsigned next_recent_ = 0;
 };
 

@@ -1,4 +1,30 @@
 // The loops of the solver's steps (steps.h), for one SIMD level.  Compiled once per level like ops_level.cpp.
+//
+// A sweep does two things in one pass over r:
+//
+//   update   r -= di K_i + dj K_j, the pending step, on all training coordinates
+//   score    |r| min(slack, cap) on one half of them, and find the largest: the coordinate of the next step
+//
+// The halves consist of groups of 64 coordinates and alternate from sweep to sweep, so that a sweep reads the slack of only
+// half of the coordinates.  The rest of a range, less than two groups, belongs to both:
+//
+//   coordinates    0 ..... 63   64 ... 127   128 .. 191   192 .. 255   256 .. rest
+//   half 0       |   score    |  update    |   score    |  update    |   score    |
+//   half 1       |  update    |   score    |  update    |   score    |   score    |
+//   gap sum      |####        |            |####        |            |############|    half 0 only, slack without cap
+//
+// In the gap sum the first 16 coordinates of a scored group stand for two groups: they count 128 / 16 times.
+//
+// A score and its coordinate are one integer, the key, so that one maximum finds both:
+//
+//   bit     31   30 ............. index_bits   index_bits - 1 .. 0
+//         [ 0  | upper bits of the score     | index               ]    non-negative floats order as integers
+//
+// W lanes of four vectors each keep their own largest key; lanes are compared at the end of the sweep:
+//
+//   ranges = [ rows before the validation fold ][ rows after it: three quarters | prefetch | last quarter ]
+//
+// At the mark the neighbours of the coordinate with the largest key so far are prefetched: it is likely to win.
 #include <limits>
 
 #include "simd/level.h"
@@ -10,24 +36,23 @@ namespace localsvm::LOCALSVM_LEVEL {
 
 namespace {
 
-// A sweep, with what is the same for all coordinates in all lanes.
+// A sweep, with its constants in all lanes.
 struct SweepVectors {
   explicit SweepVectors(const Sweep& s)
       : sweep(s),
         di(splat(s.di)),
         dj(splat(s.dj)),
-        enough(splat(s.enough)),
-        keep(splat(static_cast<int32_t>((~0u << s.index_bits) & 0x7fffffffu))) {}
+        slack_cap(splat(s.slack_cap)),
+        score_bits(splat(static_cast<int32_t>((~0u << s.index_bits) & 0x7fffffffu))) {}
   const Sweep sweep;
-  const vf di, dj, enough;
-  const vi keep;
+  const vf di, dj, slack_cap;
+  const vi score_bits;  // of a key
 };
 
-constexpr int kAtOnce = 4;         // vectors
+constexpr int kAtOnce = 4;        // vectors
 constexpr int kGroup = 4 * kPad;  // coordinates, at every level
 
-// What a sweep has found so far: the best keys, and sums of |r| times room over the first kPad of each group, and over those in
-// none.
+// Results of a sweep so far: the largest keys, and the gap sums of the first kPad coordinates of each group and of the rest.
 struct Found {
   vi best[kAtOnce] = {};
   vf of_groups = {}, of_rest = {};
@@ -47,15 +72,16 @@ inline vf update(const SweepVectors& all, int i) {
   return r;
 }
 
-// V vectors from i on, some of which are summed; each has its own best keys, all with the indices of the first.
+// V vectors from i on; the first kSummed are in the gap sum.  Each has its own largest keys, all with the indices of the first
+// vector; `largest_key` adds the offsets.
 template <int V, int kSummed>
 inline void update_and_score(const SweepVectors& all, int i, vi* best, vf& sum) {
   const vi id = lanes() + i;
   for (int v = 0; v < V; ++v) {
     const vf r = update(all, i + v * W);
-    const vf room = slack_toward(loaded_once(load(all.sweep.slack + i + v * W)), r);
-    best[v] = vmax(best[v], ((vi)(r * vmin(room, all.enough)) & all.keep) | id);
-    if (v < kSummed) sum += vabs(r) * room;
+    const vf ahead = slack_toward(loaded_once(load(all.sweep.slack + i + v * W)), r);
+    best[v] = vmax(best[v], ((vi)(r * vmin(ahead, all.slack_cap)) & all.score_bits) | id);
+    if (v < kSummed) sum += vabs(r) * ahead;
   }
 }
 
@@ -70,7 +96,6 @@ inline void update_and_score_group(const SweepVectors& all, int i, Found& found)
     update_and_score<kAtOnce, 0>(all, i + c, found.best, found.of_groups);
 }
 
-// Groups are in the one half and in the other in turns.  What is left over is in both.
 template <int kHalf>
 inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
   constexpr int kSummed = kHalf == 0 ? kPad / W : 0;
@@ -96,7 +121,6 @@ Scan update_and_scan_half(const Sweep& sweep, const Range* ranges, int n_ranges)
   const SweepVectors all(sweep);
   Found found;
   for (int number = 0; number + 1 < n_ranges; ++number) sweep_range<kHalf>(all, ranges[number], found);
-  // Who is ahead after three quarters of the last range is likely to win.
   const Range last = ranges[n_ranges - 1];
   const int quarter = (last.size() / 4 + kGroup) / (2 * kGroup) * (2 * kGroup);
   sweep_range<kHalf>(all, {last.begin, last.end - quarter}, found);
@@ -131,23 +155,23 @@ double gap(const float* r, const float* beta, const float* lo, const float* hi, 
 
 namespace {
 
-// Rows of the coordinates moved last are in the cache, others are on a long way: a gain is worth more with the former.
+// Rows of the coordinates updated last are in the cache: partners among them are preferred by this factor.
 constexpr float kRecentFactor = 1.2f;
 alignas(64) constexpr auto kGainFactor = [] {
   struct {
     float of[kCandidates];
-  } worth{};
-  for (int c = 0; c < kCandidates; ++c) worth.of[c] = c < kNeighbours ? 1.0f : kRecentFactor;
-  return worth;
+  } factor{};
+  for (int c = 0; c < kCandidates; ++c) factor.of[c] = c < kNeighbours ? 1.0f : kRecentFactor;
+  return factor;
 }();
 
-// Joint steps, and what they gain.
+// Joint steps, and twice their gains.
 struct Steps {
   vf gain, di, dj;
 };
 
-// A joint step of i (r, l, u in all lanes) with a candidate in every lane: the unconstrained optimum, then once clipped in i
-// first and once in j first; the better one.
+// Joint steps of i (r, l, u in all lanes) with one candidate j per lane: the unconstrained optimum, clipped in i first and,
+// alternatively, in j first; the better of the two.
 inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
   const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
   const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
@@ -165,14 +189,14 @@ bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& 
   float k[kCandidates], di[kCandidates], dj[kCandidates];
   std::memcpy(candidates, partners.near.index, sizeof partners.near.index);
   std::memcpy(k, partners.near.kernel, sizeof partners.near.kernel);
-  // The rows moved last are still in the cache: read K_ji, not K_ij.  Bits and no branches, which nobody could foresee.
+  // Rows of recent coordinates are in the cache, so K_ji is read, not K_ij.  Bit operations, as branches would be mispredicted.
   for (int c = 0; c < kRecent; ++c) {
     const int32_t other = partners.recent[c], if_i = other == i ? ~0 : 0;
     candidates[kNeighbours + c] = (partners.sentinel & if_i) | (other & ~if_i);
     k[kNeighbours + c] = partners.recent_rows[c][i];
   }
   const vf ri = splat(r[i]), li = splat(slack_below(slack[i])), ui = splat(slack_above(slack[i]));
-  // As in a sweep: gains above zero order as integers; their last bits are the number of the candidate.
+  // As in a sweep, gain and candidate are one integer: the low bits hold the number of the candidate.
   constexpr int32_t kNumber = kCandidates - 1;
   static_assert((kCandidates & kNumber) == 0);
   vi best = {};
@@ -182,7 +206,7 @@ bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& 
     const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), lower_slack(word), upper_slack(word), load(k + c));
     store(di + c, steps.di);
     store(dj + c, steps.dj);
-    const vf gain = vmax(load(kGainFactor.of + c) * steps.gain, vf{});  // 0 for what is no number
+    const vf gain = vmax(load(kGainFactor.of + c) * steps.gain, vf{});  // 0 for NaN
     best = vmax(best, ((vi)gain & ~kNumber) | (lanes() + c));
   }
   const int32_t key = max_lane(best), chosen = key & kNumber;

@@ -9,22 +9,22 @@ namespace localsvm {
 
 constexpr size_t kHugePage = size_t{2} << 20;  // bytes
 
-// Allocates at least `bytes` bytes (rounded up in place), aligned to 64 bytes, or to a huge page if they are that many.  Freed
-// blocks of 16 KB and more are pooled, up to 64 MB in all: consecutive cells and paths need the same sizes, and fresh pages
-// would cost a tenth of the training time.
+// Allocates at least `bytes` bytes (rounded up in place), aligned to 64 bytes, or to a huge page if they are that many.
+// Freed blocks of 16 KB and more are pooled, up to 64 MB in all: consecutive cells and paths need the same sizes, and
+// fresh pages would cost a tenth of the training time.
 void* allocate_block(size_t& bytes);
 void free_block(void* block, size_t bytes) noexcept;
 
-struct Uninitialised {};
+struct Uninitialized {};
 
 template <typename T>
 class Aligned {
  public:
   Aligned() = default;
-  explicit Aligned(size_t size) : Aligned(size, Uninitialised{}) {
+  explicit Aligned(size_t size) : Aligned(size, Uninitialized{}) {
     std::memset(static_cast<void*>(data()), 0, size * sizeof(T));
   }
-  Aligned(size_t size, Uninitialised) : size_(size) {
+  Aligned(size_t size, Uninitialized) : size_(size) {
     size_t bytes = size * sizeof(T);
     T* block = static_cast<T*>(allocate_block(bytes));
     data_ = {block, Free{bytes}};

@@ -40,8 +40,8 @@ void for_blocks(int n, int block, int n_threads, const CancelFlag* cancelled, co
   run_in_threads(n >= 16 * block ? n_threads - 1 : 0, run);
 }
 
-// Calls work(job) for the jobs 0..n-1, each long enough to justify a thread.  The first exception is rethrown here, after the
-// running jobs have ended.
+// Calls work(job) for the jobs 0..n-1, each long enough to justify a thread.  The first exception is rethrown here,
+// after the running jobs have ended.
 template <typename Work>
 void for_jobs(int n, int n_threads, const Work& work) {
   std::atomic<int> next{0};

@@ -1,5 +1,5 @@
-// Makes subnormal numbers count as zero on this thread, while the object lives.  They would slow down the solver's steps, where
-// they are negligible.
+// Makes subnormal numbers count as zero on this thread, while the object lives.  They would slow down the solver's
+// steps, where they are negligible.
 #pragma once
 
 #if defined(__SSE2__)

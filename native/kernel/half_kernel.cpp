@@ -45,9 +45,9 @@ HalfKernel::HalfKernel(const float* X, int n, int n_features, Kernel kernel, con
       n_stored_(plan.n_stored),
       n_threads_(n_threads),
       samples_(X, n, n_features),
-      K_(tiles_in(n_stored_, n_blocks_) * kTileSize, Uninitialised{}) {
+      K_(tiles_in(n_stored_, n_blocks_) * kTileSize, Uninitialized{}) {
   if (storage_ != Storage::full) return;
-  distances_ = Aligned<float>(K_.size(), Uninitialised{});
+  distances_ = Aligned<float>(K_.size(), Uninitialized{});
   for_blocks(n_blocks_, 1, n_threads_, cancelled, [&](int, Range block) {
     for (int J = block.begin; J < n_blocks_; ++J)
       make_distances(block.begin, J, distances_.data() + place(block.begin, J));
@@ -106,11 +106,11 @@ Block HalfKernel::tile(int I, int J, float* scratch) const {
   return {values, kTile, rows(I).size(), std::min(kTile, static_cast<int>(ld_) - J * kTile)};
 }
 
-// Reads every tile of the whole once, and copies the entries of the part.  Rows ascend, so the upper half comes from the
-// upper half.
+// Reads every tile of the whole once, and copies the entries of the part.  Rows ascend, so the upper half comes from
+// the upper half.
 void HalfKernel::copy_kernel_of_whole(const CancelFlag* cancelled) {
   K_ = Aligned<float>(tiles_in(n_blocks_, n_blocks_) * kTileSize);
-  Aligned<float> scratch(kTileSize, Uninitialised{});
+  Aligned<float> scratch(kTileSize, Uninitialized{});
   const auto begin_of = [&](int block) {
     const auto at = std::lower_bound(rows_of_whole_.begin(), rows_of_whole_.end(), block * kTile);
     return static_cast<int>(at - rows_of_whole_.begin());
@@ -142,7 +142,7 @@ void HalfKernel::mirror_diagonal() {
 }
 
 void HalfKernel::copy(float* out) const {
-  Aligned<float> scratch(kTileSize, Uninitialised{});
+  Aligned<float> scratch(kTileSize, Uninitialized{});
   for (int I = 0; I < n_blocks_; ++I)
     for (int J = I; J < n_blocks_; ++J) {
       const Block block = tile(I, J, scratch.data());

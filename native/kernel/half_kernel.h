@@ -5,8 +5,8 @@
 //   [       22 23 ]      00 01 02 03 | 11 12 13 | 22 23 | 33
 //   [          33 ]
 //
-// K is symmetric, so products with it need no more (block_product.h).  Tiles are read sequentially, at the bandwidth of memory,
-// and each stays in the first-level cache until it has been multiplied by all vectors.
+// K is symmetric, so products with it need no more (block_product.h).  Tiles are read sequentially, at the bandwidth of
+// memory, and each stays in the first-level cache until it has been multiplied by all vectors.
 //
 // Memory, in floats, besides n d for the samples; entries are the same to the bit:
 //
@@ -31,8 +31,8 @@ constexpr size_t kTileSize = static_cast<size_t>(kTile) * kTile;
 
 // What is stored of a matrix of n rows, and the bytes that it takes.
 struct HalfPlan {
-  // The first of full, kernel, rows that fits into `max_bytes`; std::invalid_argument if not even the samples and one tile for
-  // each of `n_threads` do.
+  // The first of full, kernel, rows that fits into `max_bytes`; std::invalid_argument if not even the samples and one
+  // tile for each of `n_threads` do.
   HalfPlan(int n, int n_features, size_t max_bytes, int n_threads);
   static MatrixBytes bytes(size_t n, size_t n_features, size_t n_threads);
   Storage storage;
@@ -62,8 +62,8 @@ class HalfKernel {
   bool has_width() const { return whole_ ? whole_->has_width() : width_ > 0; }
   bool is_part() const { return whole_ != nullptr; }
 
-  // The tile of the rows of block I and the columns of block J, I <= J: where it is stored, or computed in `scratch`.  Its
-  // columns end with those of the matrix, padded; the padding holds finite numbers.
+  // The tile of the rows of block I and the columns of block J, I <= J: where it is stored, or computed in `scratch`.
+  // Its columns end with those of the matrix, padded; the padding holds finite numbers.
   Block tile(int I, int J, float* scratch) const;
 
   // All n rows, each of n entries; for tests and inspection.

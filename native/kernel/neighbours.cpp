@@ -22,8 +22,8 @@ NeighbourSearch::NeighbourSearch(int n) : n_(n), found_(n) {
   ranked_.reserve(n);
 }
 
-// The minima of k + 1 groups are the distances of k + 1 samples.  So the k + 1 nearest samples, i among them, are within the
-// largest of these minima, and few others are.
+// The minima of k + 1 groups are the distances of k + 1 samples.  So the k + 1 nearest samples, i among them, are
+// within the largest of these minima, and few others are.
 void NeighbourSearch::find(const float* distances, int i, int32_t* out) {
   static_assert(kRowGroups > kNeighbours);
   float minima[kRowGroups];

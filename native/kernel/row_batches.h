@@ -1,7 +1,7 @@
 // Many rows of K at once, for sums over the coefficients that have changed.
 //
-// The rows are visited in the order given, in batches.  Rows that the cache does not hold are computed and not cached: a sum
-// over half the rows would evict those that the steps use.
+// The rows are visited in the order given, in batches.  Rows that the cache does not hold are computed and not cached:
+// a sum over half the rows would evict those that the steps use.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@ namespace localsvm {
 constexpr int kBatch = 32;       // rows; the samples are read once for all of them
 constexpr int kBatchPart = 512;  // columns of a batch that are computed at a time, and stay in the processor's cache
 
-// Calls visit(m, count, rows, part) for the rows m .. m+count-1 of `wanted` and their entries part.begin .. part.end-1; rows[c]
-// points to the first of these.  Stops early when the work is cancelled.
+// Calls visit(m, count, rows, part) for the rows m .. m+count-1 of `wanted` and their entries part.begin .. part.end-1;
+// rows[c] points to the first of these.  Stops early when the work is cancelled.
 template <typename Visit>
 void visit_rows(const KernelView& kernel, const std::vector<int>& wanted, Range columns, const Visit& visit) {
   std::vector<float> scratch(kernel.cache ? kBatch * kBatchPart : 0);

@@ -18,7 +18,7 @@ float StepSizes::of(int i) const { return std::fabs(std::clamp(r[i], slack_below
 RowCache::RowCache(const Samples& samples, Kernel kernel, int n, int capacity)
     : samples_(samples), kernel_(kernel), ld_(padded(n)), slot_of_(n, -1) {
   capacity = std::min(capacity, n);
-  memory_.emplace_back(ld_ * capacity, Uninitialised{});
+  memory_.emplace_back(ld_ * capacity, Uninitialized{});
   for (int i = 0; i < capacity; ++i) {
     slots_.push_back({memory_[0].data() + ld_ * i, i});
     slot_of_[i] = i;
@@ -141,13 +141,14 @@ int RowCache::choose_victim(int solver, const StepSizes& step_sizes) {
 
 // Adds a slot: all rows are pinned, as there are more solvers than the cache was made for.
 int RowCache::grow() {
-  memory_.emplace_back(ld_, Uninitialised{});
+  memory_.emplace_back(ld_, Uninitialized{});
   slots_.push_back({memory_.back().data(), -1});
   for (SolverSlot& solver : solvers_) solver.step_sizes.push_back(0);
   return static_cast<int>(slots_.size()) - 1;
 }
 
-// The largest step of a solver with the row of a slot: of the asking solver as of now, of the others as of when they asked last.
+// The largest step of a solver with the row of a slot: of the asking solver as of now, of the others as of when they
+// asked last.
 float RowCache::largest_step(int slot, int solver, const StepSizes& step_sizes) {
   float most = solvers_[solver].step_sizes[slot] = step_sizes.of(slots_[slot].owner);
   for (const SolverSlot& other : solvers_)

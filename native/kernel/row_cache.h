@@ -1,13 +1,13 @@
 // A cache of rows of a kernel matrix that is too large to be stored.
 //
-// One cache serves all solvers that work on one width, as folds use the same hot rows.  A row in use is pinned and stays where
-// it is.  When a row has to be evicted, some are drawn at random, and the one whose coordinate can make the smallest step is
-// chosen: the next steps of the solvers are the best predictor of what will be needed.  Compared with least recently used
-// this saves a seventh to a fifth of the misses, and needs no list (docs/solver.md).
+// One cache serves all solvers that work on one width, as folds use the same hot rows.  A row in use is pinned and
+// stays where it is.  When a row has to be evicted, some are drawn at random, and the one whose coordinate can make the
+// smallest step is chosen: the next steps of the solvers are the best predictor of what will be needed.  Compared with
+// least recently used this saves a seventh to a fifth of the misses, and needs no list (docs/solver.md).
 //
-// Invariants.  Every row slot holds a row at all times; slot_of_[row] is its slot, or -1.  A slot changes its row only under
-// the lock, and only while it is not pinned.  Its memory is written without the lock, by the thread that reserved it, before
-// the slot is `ready`, and is only read from then on.
+// Invariants.  Every row slot holds a row at all times; slot_of_[row] is its slot, or -1.  A slot changes its row only
+// under the lock, and only while it is not pinned.  Its memory is written without the lock, by the thread that reserved
+// it, before the slot is `ready`, and is only read from then on.
 #pragma once
 
 #include <condition_variable>
@@ -41,8 +41,8 @@ class RowCache {
   // `capacity` rows of the kernel matrix of `samples`, initially the first ones, which are to be filled; see below.
   RowCache(const Samples& samples, Kernel kernel, int n, int capacity);
 
-  // Sets a new width.  The cache holds the same rows as before, and the caller fills each of them again, at `row_to_fill`
-  // (nullptr: row i is not held).  No solver may be running.
+  // Sets a new width.  The cache holds the same rows as before, and the caller fills each of them again, at
+  // `row_to_fill` (nullptr: row i is not held).  No solver may be running.
   void set_width(float width) { width_ = width; }
   float* row_to_fill(int i) { return slot_of_[i] < 0 ? nullptr : slots_[slot_of_[i]].row; }
 
@@ -51,7 +51,8 @@ class RowCache {
   void release_slot(int solver);
 
   // Pins `wanted` (one or two coordinates), returns where their rows are, and unpins as many `released` (-1: none).
-  void exchange(int solver, const StepSizes& step_sizes, const int* wanted, const int* released, int count, const float** rows);
+  void exchange(int solver, const StepSizes& step_sizes, const int* wanted, const int* released, int count,
+                const float** rows);
   void release(const int* rows, int count);
 
   // Pins those of `wanted` that are held, if the cache is large enough; rows[m] is nullptr for the others.

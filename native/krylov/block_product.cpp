@@ -9,8 +9,9 @@ namespace localsvm {
 
 namespace {
 
-// Rows of tiles are dealt to groups, each with sums of its own, which are added up in order: so the result does not depend
-// on who computes what.  In small cells that would cost more than a second thread brings.
+// Rows of tiles are assigned to groups with sums of their own, which are added in order, so that the result does not
+// depend on which thread computes what.  Small cells have one group: the sums would cost more than a second thread
+// gains.
 constexpr int kGroups = 16;
 constexpr int kSmall = 4096;
 
@@ -29,17 +30,17 @@ BlockProduct::BlockProduct(const HalfKernel& kernel, std::vector<int> fold_ends,
 }
 
 void BlockProduct::multiply(const std::vector<Operand>& operands) const {
-  sum(operands, [](const Folds& folds, int validation) { return !folds.are(validation); });
+  sum(operands, [](const Folds& folds, int fold) { return !folds.are(fold); });
 }
 
 void BlockProduct::validate(const std::vector<Operand>& operands) const {
-  sum(operands, [](const Folds& folds, int validation) { return folds.include(validation); });
+  sum(operands, [](const Folds& folds, int fold) { return folds.include(fold); });
 }
 
-// Of one thread.
+// Memory of one thread.
 struct BlockProduct::Workspace {
   explicit Workspace(size_t n_operands)
-      : tile(kTileSize, Uninitialised{}),
+      : tile(kTileSize, Uninitialized{}),
         lanes_of_one(static_cast<size_t>(kTile) * ops().n_lanes),
         lanes(n_operands * lanes_of_one),
         down(n_operands),
@@ -52,7 +53,7 @@ struct BlockProduct::Workspace {
   std::vector<BlockVector> down, across;
 };
 
-// wanted(folds, left_out): whether the result is wanted on a block of these folds.
+// wanted(folds, fold): whether the product of a vector with this validation fold is wanted on a block of these folds.
 template <typename Wanted>
 void BlockProduct::sum(const std::vector<Operand>& operands, const Wanted& wanted) const {
   const size_t ld = kernel_.ld(), n_operands = operands.size();
@@ -74,16 +75,16 @@ void BlockProduct::sum(const std::vector<Operand>& operands, const Wanted& wante
     }
 }
 
-// Adds what the tiles of a row have to give.
+// Adds the products with one row of tiles.
 template <typename Wanted>
 void BlockProduct::sum_row(int I, const std::vector<Operand>& operands, const Wanted& wanted, Workspace& work) const {
   for (int J = I; J < kernel_.n_blocks(); ++J) {
     int n_down = 0, n_across = 0;
     for (size_t c = 0; c < operands.size(); ++c) {
-      const auto& [x, validation, y] = operands[c];
-      if (!folds_[I].are(validation) && wanted(folds_[J], validation))
+      const auto& [x, fold, y] = operands[c];
+      if (!folds_[I].are(fold) && wanted(folds_[J], fold))
         work.down[n_down++] = {x + I * kTile, y + J * kTile};
-      if (J > I && !folds_[J].are(validation) && wanted(folds_[I], validation))
+      if (J > I && !folds_[J].are(fold) && wanted(folds_[I], fold))
         work.across[n_across++] = {x + J * kTile, work.lanes_of(c)};
     }
     if (n_down + n_across == 0) continue;
@@ -96,7 +97,7 @@ void BlockProduct::sum_row(int I, const std::vector<Operand>& operands, const Wa
 }
 
 void BlockProduct::subtract_exactly(const float* x, double* r) const {
-  Aligned<float> scratch(kTileSize, Uninitialised{});
+  Aligned<float> scratch(kTileSize, Uninitialized{});
   const float* rows[kTile];
   for (int I = 0; I < kernel_.n_blocks() && !is_set(cancelled_); ++I)
     for (int J = I; J < kernel_.n_blocks(); ++J) {

@@ -1,14 +1,14 @@
 // Products of a kernel matrix with a block of vectors: one pass over half of the matrix serves all of them.
 //
-// K is symmetric, and reading it is what takes the time: every tile above the diagonal serves both of its products.
+// K is symmetric, and the time goes into reading it: every tile above the diagonal is used for both of its products.
 //
 //   y_J += K_IJ' x_I     |\ .  .  . |
 //   y_I += K_IJ  x_J     |  \  tile |
 //                        |    \ .  .|
 //
-// A vector that belongs to a fold is zero on the rows left out: tiles whose rows or columns are all left out are skipped.
-// Every entry of a result is summed in the same order, in single precision, whatever the other vectors, the storage and
-// the threads.
+// A vector is zero on the rows of its validation fold: tiles whose rows or columns all lie in that fold are skipped.
+// Every entry of a result is summed in the same order, in float32, whatever the other vectors, the storage and the
+// threads.
 #pragma once
 
 #include <vector>
@@ -20,9 +20,9 @@ namespace localsvm {
 
 // Vectors have ld entries, and 0 in the padding.
 struct Operand {
-  const float* x;  // zero on the rows of fold `validation`
-  int validation;    // -1: none
-  float* y;        // becomes K x where it is wanted; other entries are of no meaning
+  const float* x;  // zero on the rows of the validation fold
+  int fold;        // the validation fold; -1: none
+  float* y;        // K x where it is wanted; other entries are undefined
 };
 
 class BlockProduct {
@@ -31,11 +31,11 @@ class BlockProduct {
                const CancelFlag* cancelled);
 
   // All of these leave their results unfinished once the work is cancelled.
-  // y = K x on the rows that are not left out.
+  // y = K x on the training rows.
   void multiply(const std::vector<Operand>& operands) const;
-  // y = K x on the rows that are.
+  // y = K x on the rows of the validation fold.
   void validate(const std::vector<Operand>& operands) const;
-  // r -= K x in double, for a check that must not share the rounding of what it checks.
+  // r -= K x in double, to verify results without sharing their rounding.
   void subtract_exactly(const float* x, double* r) const;
 
  private:

@@ -10,13 +10,13 @@ namespace localsvm {
 
 namespace {
 
-constexpr double kInner = 0.5;         // part of the tolerated gap that is left to the inner equation
-constexpr double kForcing = 0.01;      // or of the gap there is, where that is more
-constexpr double kProgress = 0.9;      // a step that leaves more of the gap than this is one without progress
-constexpr int kMaxStalls = 4;           // such steps
-constexpr int kHalvings = 30;          // of the part of a step that is taken
-constexpr double kRounding = 0x1p-23;  // of a product with K, relative to what is summed
-constexpr double kTrusted = 0.05;      // part of the tolerated residual that rounding may take unseen
+constexpr double kInner = 0.5;         // fraction of the tolerance allowed to the inner equation,
+constexpr double kForcing = 0.01;      // or of the current gap, if that is more
+constexpr double kProgress = 0.9;      // a step that leaves more of the gap than this made no progress
+constexpr int kMaxStalls = 4;          // steps without progress before giving up on float32
+constexpr int kHalvings = 30;          // of the line search
+constexpr double kRounding = 0x1p-23;  // relative rounding of a product with K
+constexpr double kTrusted = 0.05;      // fraction of the tolerated residual that rounding may be without a check
 
 class ExpectileColumn : public SquareColumn {
  public:
@@ -48,7 +48,7 @@ class ExpectileColumn : public SquareColumn {
       if (is_inner_solved()) propose();
     } else {
       accept();
-      look();
+      check_gap();
     }
   }
 
@@ -58,17 +58,17 @@ class ExpectileColumn : public SquareColumn {
   double factor(int i, double sign) const { return rows_.weight[i] * (sign > 0 ? above_ : below_); }
 
   void start_lam();
-  void look();
+  void check_gap();
   void start_step();
   bool is_inner_solved() const;
   void propose();
   void accept();
   void end_lam(Status status);
-  double gap(double part) const;
+  double gap(double fraction) const;
   double gap_at(int i, double beta, double r) const;
   bool is_doubtful(const std::vector<float>& beta) const;
   void check(const BlockProduct& product, const float* beta, size_t q);
-  double slope(double part) const;
+  double slope(double fraction) const;
 
   const TrainingRows& rows_;
   const float* target_;
@@ -77,7 +77,7 @@ class ExpectileColumn : public SquareColumn {
   double shift_ = 0;
   Aligned<float> s_, y_, next_;
   std::vector<double> beta_, f_;              // f = K beta
-  std::vector<double> beta_step_, f_step_;    // of the step proposed; empty: none
+  std::vector<double> beta_step_, f_step_;    // of the proposed step; empty: none
   std::optional<Lanczos> lanczos_;            // while the inner equation is solved
   std::optional<ShiftedMinres> minres_;
   double inner_tolerated_ = 0, lowest_ = 0;
@@ -87,7 +87,7 @@ class ExpectileColumn : public SquareColumn {
   std::vector<std::vector<float>> solutions_;
 };
 
-// The same coefficients are the start for the next lambda.
+// Each lam starts from the solution of the last one.
 void ExpectileColumn::start_lam() {
   while (!is_done()) {
     shift_ = rows_.shift(problem_.lams[certificates_.size()]);
@@ -108,8 +108,8 @@ void ExpectileColumn::end_lam(Status status) {
   solutions_.emplace_back(beta_.begin(), beta_.end());
 }
 
-// After a step: on to the next lambda, or to the next step.
-void ExpectileColumn::look() {
+// After a step: begins the next step, or the next lam.
+void ExpectileColumn::check_gap() {
   certificate_.gap = gap(0);
   n_stalls_ = certificate_.gap < kProgress * lowest_ ? 0 : n_stalls_ + 1;
   lowest_ = std::min(lowest_, certificate_.gap);
@@ -124,7 +124,7 @@ void ExpectileColumn::look() {
   start_lam();
 }
 
-// (S K S + c) u = S (y - K beta - c beta / a), S = diag(sqrt a), and beta moves by S u.
+// Begins to solve (S K S + c) u = S (y - K beta - c beta / a), S = diag(sqrt a); the Newton step of beta is S u.
 void ExpectileColumn::start_step() {
   Aligned<float> b(rows_.ld);
   for (int i = 0; i < rows_.n; ++i) {
@@ -145,7 +145,7 @@ bool ExpectileColumn::is_inner_solved() const {
          certificate_.steps + 1 >= problem_.stop.max_steps;
 }
 
-// The product of K with what the coefficients would be says what the step is worth.
+// Proposes the Newton step.  The next product, of K with the new coefficients, shows whether it decreases the gap.
 void ExpectileColumn::propose() {
   Aligned<float> u(rows_.ld);
   float* const row = u.data();
@@ -162,27 +162,27 @@ void ExpectileColumn::accept() {
     beta_step_[i] = next_[i] - beta_[i];
     f_step_[i] = y_[i] - f_[i];
   }
-  double part = 1;
+  double fraction = 1;
   if (!(gap(1) < gap(0))) {
     double low = 0, high = 1;
     for (int halving = 0; halving < kHalvings; ++halving) (slope((low + high) / 2) > 0 ? high : low) = (low + high) / 2;
-    part = slope(1) > 0 ? low : 1;
+    fraction = slope(1) > 0 ? low : 1;
   }
   for (int i = 0; i < rows_.n; ++i) {
-    beta_[i] += part * beta_step_[i];
-    f_[i] += part * f_step_[i];
+    beta_[i] += fraction * beta_step_[i];
+    f_[i] += fraction * f_step_[i];
   }
   beta_step_.clear();
 }
 
-// Of the coefficients with this part of the proposed step.
-double ExpectileColumn::gap(double part) const {
+// Duality gap after this fraction of the proposed step.
+double ExpectileColumn::gap(double fraction) const {
   if (!(rows_.total > 0)) return 0;
   double sum = 0;
   for (int i = 0; i < rows_.n; ++i) {
     if (!(rows_.weight[i] > 0)) continue;
-    const double beta = beta_[i] + (part > 0 ? part * beta_step_[i] : 0.0);
-    const double r = target_[i] - f_[i] - (part > 0 ? part * f_step_[i] : 0.0);
+    const double beta = beta_[i] + (fraction > 0 ? fraction * beta_step_[i] : 0.0);
+    const double r = target_[i] - f_[i] - (fraction > 0 ? fraction * f_step_[i] : 0.0);
     sum += gap_at(i, beta, r);
   }
   return sum / rows_.total;
@@ -192,13 +192,13 @@ double ExpectileColumn::gap_at(int i, double beta, double r) const {
   return factor(i, r) * r * r - 2 * shift_ * beta * r + shift_ * shift_ * beta * beta / factor(i, beta);
 }
 
-// Half the derivative of the regularised risk, times W, along the proposed step.
-double ExpectileColumn::slope(double part) const {
+// Derivative of the regularized risk along the proposed step, times W / 2.
+double ExpectileColumn::slope(double fraction) const {
   double sum = 0;
   for (int i = 0; i < rows_.n; ++i) {
     if (!(rows_.weight[i] > 0)) continue;
-    const double r = target_[i] - f_[i] - part * f_step_[i];
-    sum += f_step_[i] * (shift_ * (beta_[i] + part * beta_step_[i]) - factor(i, r) * r);
+    const double r = target_[i] - f_[i] - fraction * f_step_[i];
+    sum += f_step_[i] * (shift_ * (beta_[i] + fraction * beta_step_[i]) - factor(i, r) * r);
   }
   return sum;
 }
@@ -211,14 +211,14 @@ std::vector<Certificate> ExpectileColumn::finish(const BlockProduct& product, fl
   return certificates_;
 }
 
-// Whether the rounding of K beta can be seen in the gap.
+// Whether the rounding of K beta could be visible in the gap.
 bool ExpectileColumn::is_doubtful(const std::vector<float>& beta) const {
   double squares = 0;
   for (double b : beta) squares += b * b;
   return kRounding * std::sqrt(squares) > kTrusted * std::sqrt(problem_.stop.tolerance);
 }
 
-// The gap of these coefficients, in double.
+// Recomputes the gap of these coefficients in double.
 void ExpectileColumn::check(const BlockProduct& product, const float* beta, size_t q) {
   Aligned<double> r(rows_.ld);
   std::copy_n(target_, rows_.n, r.data());

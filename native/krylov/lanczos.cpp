@@ -8,9 +8,9 @@ namespace localsvm {
 
 namespace {
 
-constexpr double kNothing = 0x1p-24;  // of the largest A v: a vector shorter than this is rounding
+constexpr double kNothing = 0x1p-24;  // of the largest A v: a shorter vector is only rounding
 constexpr double kSmallest = std::numeric_limits<float>::min();
-constexpr int kChunk = 8;             // vectors of the basis that stay in the cache while a new one meets them twice
+constexpr int kChunk = 8;             // basis vectors that stay in the cache during orthogonalization
 
 }  // namespace
 
@@ -26,14 +26,14 @@ Lanczos::Lanczos(const float* b, const float* s, size_t ld, int dimension)
 
 const float* Lanczos::vector(int j) const { return basis_[j / kChunk].data() + j % kChunk * ld_; }
 
-// Those of its vectors that are among the first `n_vectors` of the basis.
+// The vectors of a chunk that are among the first `n_vectors` of the basis.
 Block Lanczos::chunk(int number, int n_vectors) const {
   return {basis_[number].data(), ld_, std::min(kChunk, n_vectors - number * kChunk), static_cast<int>(ld_)};
 }
 
 void Lanczos::extend(double norm) {
   const int j = T_.size();
-  if (j % kChunk == 0) basis_.emplace_back(kChunk * ld_, Uninitialised{});
+  if (j % kChunk == 0) basis_.emplace_back(kChunk * ld_, Uninitialized{});
   float* const v = basis_.back().data() + j % kChunk * ld_;
   const float factor = static_cast<float>(1 / norm);
   for (size_t i = 0; i < ld_; ++i) {
@@ -50,7 +50,7 @@ void Lanczos::step(const float* y) {
   double alpha = ops().dot(v, next_.data(), all);
   const float along = static_cast<float>(alpha), back = j > 0 ? static_cast<float>(T_.beta[j]) : 0.0f;
   for (size_t i = 0; i < ld_; ++i) next_[i] -= along * v[i] + back * before[i];
-  alpha += orthogonalise();
+  alpha += orthogonalize();
   const double beta = std::sqrt(ops().dot(next_.data(), next_.data(), all));
   largest_ = std::max(largest_, std::abs(alpha) + beta);
   complete_ = j + 1 >= dimension_ || !(beta > std::max(kSmallest, kNothing * largest_));
@@ -59,8 +59,8 @@ void Lanczos::step(const float* y) {
   if (!complete_) extend(beta);
 }
 
-// Takes from the next vector what it has of all before; returns how much it had of the last.
-float Lanczos::orthogonalise() {
+// Orthogonalizes the next vector against all before it; returns its component along the last one.
+float Lanczos::orthogonalize() {
   float part[kChunk];
   const int n_vectors = T_.size() + 1;
   for (int first = 0; first < n_vectors; first += kChunk) {

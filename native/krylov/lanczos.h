@@ -1,7 +1,7 @@
 // The Krylov spaces of A = S K S, S diagonal: an orthonormal basis V in which A is tridiagonal.
 //
-// In single precision neighbours alone do not keep a basis orthogonal: once an eigenvector is found it comes back.  So
-// every new vector is made orthogonal to all before it, which costs a few per cent of the product with K.
+// In float32 the three-term recurrence alone loses orthogonality: eigenvectors that have converged come back.  So every
+// new vector is orthogonalized against all before it, which costs a few percent of the product with K.
 #pragma once
 
 #include <vector>
@@ -14,14 +14,14 @@ namespace localsvm {
 
 class Lanczos {
  public:
-  // b and the diagonal s have ld entries, `dimension` of which are not zero in s; b is zero where s is.
+  // b and the diagonal s have ld entries; `dimension` entries of s are not zero, and b is zero where s is.
   Lanczos(const float* b, const float* s, size_t ld, int dimension);
 
-  // One step: takes y = K x of the x that `operand` gave, and makes the next x.
+  // One step: `step` takes y = K x of the x that `operand` returned, and computes the next x.
   const float* operand() const { return x_.data(); }
   void step(const float* y);
 
-  // No vector is left that is more than rounding.
+  // The space cannot grow: the next vector would be only rounding.
   bool is_complete() const { return complete_; }
   const Tridiagonal& matrix() const { return T_; }
 
@@ -30,7 +30,7 @@ class Lanczos {
 
  private:
   void extend(double norm);
-  float orthogonalise();
+  float orthogonalize();
   const float* vector(int j) const;
   Block chunk(int number, int n_vectors) const;
 

@@ -9,8 +9,8 @@ namespace localsvm {
 
 namespace {
 
-constexpr double kRounding = 0x1p-23;  // of a product with K, relative to what is summed
-constexpr double kTrusted = 0.5;       // part of the tolerated residual that rounding may take unseen
+constexpr double kRounding = 0x1p-23;  // relative rounding of a product with K
+constexpr double kTrusted = 0.5;       // fraction of the tolerated residual that rounding may be without a check
 
 class RidgeColumn : public SquareColumn {
  public:
@@ -24,7 +24,7 @@ class RidgeColumn : public SquareColumn {
         lanczos_(start()) {
     for (double lam : problem.lams)
       shifts_.push_back({ShiftedMinres(rows.shift(lam), lanczos_.matrix().beta[0]), {}, {}});
-    look();
+    check_gaps();
   }
 
   bool is_done() const override { return n_open_ == 0; }
@@ -35,7 +35,7 @@ class RidgeColumn : public SquareColumn {
     const int j = lanczos_.matrix().size() - 1;
     for (Shift& shift : shifts_)
       if (!shift.done) shift.minres.advance(lanczos_.matrix(), j);
-    look();
+    check_gaps();
   }
 
   std::vector<Certificate> finish(const BlockProduct& product, float* const* beta) override;
@@ -59,8 +59,8 @@ class RidgeColumn : public SquareColumn {
     return Lanczos(b.data(), s_.data(), rows_.ld, rows_.n_weighted);
   }
 
-  void look();
-  void judge(Shift& shift, bool last) const;
+  void check_gaps();
+  void certify(Shift& shift, bool last) const;
   std::vector<double> most_certain(double shift) const;
   double rounding(const std::vector<double>& z) const;
   double true_gap(const BlockProduct& product, const float* beta, double shift) const;
@@ -68,7 +68,7 @@ class RidgeColumn : public SquareColumn {
   const TrainingRows& rows_;
   const float* target_;
   const SquareProblem& problem_;
-  const double tolerated_;  // norm of a residual
+  const double tolerated_;  // residual norm at the tolerance
   double largest_ = 0;      // of s
   Aligned<float> s_, y_;
   Lanczos lanczos_;
@@ -76,17 +76,17 @@ class RidgeColumn : public SquareColumn {
   int n_open_ = 0;
 };
 
-// Ends the shifts that are solved, or cannot get any further.
-void RidgeColumn::look() {
+// Ends the shifts that are solved or cannot improve.
+void RidgeColumn::check_gaps() {
   const bool last = lanczos_.is_complete() || lanczos_.matrix().size() >= problem_.stop.max_steps;
   n_open_ = 0;
   for (Shift& shift : shifts_) {
-    if (!shift.done && (last || shift.minres.residual() <= tolerated_)) judge(shift, last);
+    if (!shift.done && (last || shift.minres.residual() <= tolerated_)) certify(shift, last);
     n_open_ += !shift.done;
   }
 }
 
-void RidgeColumn::judge(Shift& shift, bool last) const {
+void RidgeColumn::certify(Shift& shift, bool last) const {
   const int steps = lanczos_.matrix().size();
   shift.z = shift.minres.coordinates(lanczos_.matrix(), steps);
   const double hidden = rounding(shift.z), off = shift.minres.residual() + hidden;
@@ -98,7 +98,8 @@ void RidgeColumn::judge(Shift& shift, bool last) const {
   if (shift.done && off > tolerated_) shift.certificate.status = Status::max_steps;
 }
 
-// Where the end of the space is rounding: the coordinates of all steps so far whose residual is surely smallest.
+// If rounding dominates at the end of the space: the coordinates, of all steps so far, with the smallest bound on the
+// residual.
 std::vector<double> RidgeColumn::most_certain(double shift) const {
   const Tridiagonal& T = lanczos_.matrix();
   ShiftedMinres minres(shift, T.beta[0]);
@@ -115,7 +116,7 @@ std::vector<double> RidgeColumn::most_certain(double shift) const {
   return best;
 }
 
-// What the products with K can have added to the residual of V z: each of them is summed in single precision.
+// Bound on what the products with K, each summed in float32, can have added to the residual of V z.
 double RidgeColumn::rounding(const std::vector<double>& z) const {
   const Tridiagonal& T = lanczos_.matrix();
   double squares = 0, sums = 0;

@@ -1,10 +1,11 @@
-// Residual norms and coordinates of MINRES for one shift, from the numbers of a Lanczos process.
+// MINRES for one shift, from the tridiagonal matrix of a Lanczos process: residual norms and coordinates.
 //
 //   given     the tridiagonal matrix T of a Krylov space of A and b (alpha on its diagonal, beta beside it), a shift c
-//   minimise  || |b| e_1 - (T + c) z ||, T with the row below it: the residual of (A + c) u = b at u = V z
+//   minimize  || |b| e_1 - (T + c) z ||, T with the row below it: the residual of (A + c) u = b at u = V z
 //   result    its norm after every step of the process; z when asked for
 //
-// One rotation a step turns T + c into a triangle (Paige, Saunders 1975).  A + c has the same Krylov spaces for all c.
+// One Givens rotation per step makes T + c triangular (Paige, Saunders 1975).  A + c has the same Krylov spaces for all
+// c.
 #pragma once
 
 #include <cmath>
@@ -43,7 +44,7 @@ class ShiftedMinres {
   }
 
  private:
-  // Of the triangle, and its right-hand side in the row of the diagonal.
+  // A column of the triangular matrix, and the right-hand side in the row of its diagonal.
   struct Column {
     double top, above, diagonal, target;
   };

@@ -1,7 +1,7 @@
-// One cell of losses that are squares: its kernel matrix at one width at a time, and all solutions on it.
+// One cell with squared losses: its kernel matrix at one width at a time, and all solutions on it.
 //
-// Rows are ordered by fold (folds.h).  The matrix is made once per width, its upper half only (half_kernel.h), and shared by
-// all targets, folds and lams.  A part of a cell is a cell of some of its rows.
+// Rows are ordered by fold (folds.h).  The matrix is computed once per width, its upper half only (half_kernel.h), and
+// shared by all targets, folds and lams.  A part of a cell is a cell of some of its rows.
 #pragma once
 
 #include <vector>

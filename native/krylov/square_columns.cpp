@@ -25,7 +25,7 @@ struct ColumnResult {
 };
 
 void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& product, const ColumnResult& result) {
-  Aligned<float> beta(result.n_lams * rows.ld), values(result.n_lams * rows.ld, Uninitialised{});
+  Aligned<float> beta(result.n_lams * rows.ld), values(result.n_lams * rows.ld, Uninitialized{});
   std::vector<float*> coefficients;
   std::vector<Operand> operands;
   for (size_t q = 0; q < result.n_lams; ++q) {
@@ -44,17 +44,17 @@ void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& 
   }
 }
 
-// Calls finished(c) for every column that is done, and works on the others until all are or the work is cancelled.
+// Iterates all columns until they are done or the work is cancelled; calls finished(c) for every column that is done.
 template <typename Finished>
 void iterate(const std::vector<std::unique_ptr<SquareColumn>>& columns, const BlockProduct& product,
              const CancelFlag* cancelled, const Finished& finished) {
-  std::vector<bool> at_work(columns.size(), true);
+  std::vector<bool> is_active(columns.size(), true);
   while (!is_set(cancelled)) {
     std::vector<Operand> operands;
     for (size_t c = 0; c < columns.size(); ++c) {
-      if (!at_work[c]) continue;
-      at_work[c] = !columns[c]->is_done();
-      if (at_work[c])
+      if (!is_active[c]) continue;
+      is_active[c] = !columns[c]->is_done();
+      if (is_active[c])
         operands.push_back(columns[c]->operand());
       else
         finished(c);
@@ -63,7 +63,7 @@ void iterate(const std::vector<std::unique_ptr<SquareColumn>>& columns, const Bl
     product.multiply(operands);
     if (is_set(cancelled)) return;
     for (size_t c = 0; c < columns.size(); ++c)
-      if (at_work[c]) columns[c]->step();
+      if (is_active[c]) columns[c]->step();
   }
 }
 

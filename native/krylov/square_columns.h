@@ -1,11 +1,11 @@
-// Losses that are squares, in a cell: all targets, all folds and all lams of a width at once.
+// Squared losses in a cell: all targets, all folds and all lams of a width at once.
 //
-//   given     K with k_ii = 1, targets y, weights w, folds to leave out, descending lams
-//   minimise  lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)) over the training rows, W the sum of their weights
-//   result    beta, f on the rows left out, and a certificate for each
+//   given     K with k_ii = 1, targets y, weights w, validation folds, descending lams
+//   minimize  lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)) over the training rows, W the sum of their weights
+//   result    beta, f on the validation fold, and a certificate for each
 //
-// One target without one fold is a column.  Columns differ in how they solve their problem (ridge.h, expectile.h), but all
-// of them ask for products with K, and each pass over K serves those of all columns at work.
+// A column is one target with one validation fold.  Columns differ in how they solve their problem (ridge.h,
+// expectile.h), but all need products with K, and each pass over K computes those of all unfinished columns.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,15 @@ struct SquareProblem {
   const float* targets;  // n_targets x n
   int n_targets;
   const float* weight;     // n, none negative
-  std::vector<int> folds;  // to leave out; -1: none
+  std::vector<int> folds;  // validation folds; -1: none
   std::vector<double> lams;
-  StopRule stop;  // a step is a product with K; they count for each lam
+  StopRule stop;  // a step is a product with K; max_steps holds for each lam
 };
 
-// Axes: target, fold, lambda.  Row i of `values` is by the machine that left its fold out, 0 where that was not asked for.
+// Axes: target, fold, lam.  Row i of `values` is by the solution whose validation fold it is in; 0 if there is none.
 struct SquareResult {
-  std::vector<float> beta;    // target, fold, lambda, row
-  std::vector<float> values;  // target, lambda, row
+  std::vector<float> beta;    // target, fold, lam, row
+  std::vector<float> values;  // target, lam, row
   std::vector<double> gap;
   std::vector<int8_t> status;
   std::vector<int64_t> steps;
@@ -53,11 +53,11 @@ struct TrainingRows {
   Range validation;
   int n;
   size_t ld;
-  Aligned<float> weight;  // 0 on the rows left out
-  double total = 0;       // weight of the others
-  int n_weighted = 0;     // rows
+  Aligned<float> weight;  // 0 on the validation fold
+  double total = 0;       // weight of the training rows
+  int n_weighted = 0;     // rows of positive weight
 
-  // lam W, within what float32 can compute with.
+  // lam W, within the range of float32.
   double shift(double lam) const;
 };
 
@@ -65,10 +65,10 @@ class SquareColumn {
  public:
   virtual ~SquareColumn() = default;
   virtual bool is_done() const = 0;
-  // While it is not done: the product it needs next, and what it does once that is there.
+  // While it is not done: the product that it needs next, and the step that uses it.
   virtual Operand operand() = 0;
   virtual void step() = 0;
-  // Writes the coefficients, ld for each lambda, which are zero before.
+  // Adds the coefficients, ld for each lam, to zeros.
   virtual std::vector<Certificate> finish(const BlockProduct& product, float* const* beta) = 0;
 };
 

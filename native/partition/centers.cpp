@@ -13,13 +13,16 @@ namespace localsvm {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr double kPoorFraction = 1.0 / 16;  // a split that takes less of its cell hardly helps
+constexpr double kPoorFraction = 1.0 / 16;  // of a cell: a split that takes less is a poor one
 
 // Rows feature-major and padded, with the nearest center of each so far.
 class RowBlock {
  public:
   RowBlock(int capacity, int n_features)
-      : n_features_(n_features), XT_(padded(capacity) * n_features), nearest_(padded(capacity)), labels_(padded(capacity)) {}
+      : n_features_(n_features),
+        XT_(padded(capacity) * n_features),
+        nearest_(padded(capacity)),
+        labels_(padded(capacity)) {}
 
   // Fills the block with rows; row_of(i) is the i-th.
   template <typename RowOf>
@@ -70,7 +73,7 @@ class Traversal {
     }
   }
 
-  // Writes down which rows belong to which cell.
+  // Collects the rows of each cell.
   void collect() {
     members_.assign(centers_.size(), {});
     label_.resize(n_);
@@ -82,7 +85,7 @@ class Traversal {
     }
   }
 
-  // Deletes centers of tiny cells, smallest first, while no cell that takes over rows becomes too large.
+  // Deletes centers of tiny cells, smallest first, if no cell that takes over their rows becomes too large.
   void merge(const CancelFlag* cancelled) {
     std::vector<int> order(centers_.size());
     std::iota(order.begin(), order.end(), 0);
@@ -123,15 +126,16 @@ class Traversal {
     }
   }
 
+  // What the rule limits.
+  double extent(const CellState& cell) const { return rule_.by_radius ? cell.farthest : cell.size; }
+
   // The cell that violates the rule most, or -1.  One whose rows are all equal cannot be split.
   int worst_cell() const {
+    const double largest = rule_.by_radius ? rule_.largest_squared_radius : rule_.largest_size;
     int worst = -1;
     for (size_t j = 0; j < cells_.size(); ++j) {
-      const CellState& cell = cells_[j];
-      const bool violates = rule_.by_radius ? cell.farthest > rule_.largest_squared_radius : cell.size > rule_.largest_size;
-      if (!violates || !(cell.farthest > 0)) continue;
-      const bool worse = worst < 0 || (rule_.by_radius ? cell.farthest > cells_[worst].farthest : cell.size > cells_[worst].size);
-      if (worse) worst = static_cast<int>(j);
+      const bool violates = extent(cells_[j]) > largest && cells_[j].farthest > 0;
+      if (violates && (worst < 0 || extent(cells_[j]) > extent(cells_[worst]))) worst = static_cast<int>(j);
     }
     return worst;
   }
@@ -196,7 +200,7 @@ class Traversal {
 
 void nearest_centers(const float* X, size_t n, int n_features, const float* centers, int n_centers, int32_t* labels,
                      float* distances, const CancelFlag* cancelled) {
-  constexpr int kBlock = 64;  // rows of a block stay in the first-level cache while all centers pass
+  constexpr int kBlock = 64;  // rows that stay in the first-level cache while they are compared with all centers
   RowBlock block(kBlock, n_features);
   for (size_t begin = 0; begin < n && !is_set(cancelled); begin += kBlock) {
     const int count = static_cast<int>(std::min<size_t>(kBlock, n - begin));

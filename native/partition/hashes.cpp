@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kMultiplier = 0x9E3779B97F4A7C15;
 
-// The finaliser of splitmix64: every input bit reaches every output bit.
+// The finalizer of splitmix64: every input bit reaches every output bit.
 uint64_t mix(uint64_t h) {
   h = (h ^ (h >> 30)) * 0xBF58476D1CE4E5B9;
   h = (h ^ (h >> 27)) * 0x94D049BB133111EB;

@@ -1,4 +1,4 @@
-// Hashes of rows: what is random in a fit depends on the rows' content and a seed, never on their order.
+// Hashes of rows: random choices of a fit depend on the content of the rows and a seed, never on their order.
 #pragma once
 
 #include <cstddef>

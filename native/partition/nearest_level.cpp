@@ -1,5 +1,5 @@
-// Nearest centers, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add: then
-// every level rounds alike, and a partition is the same on every machine.
+// Nearest centers, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add:
+// then every level rounds alike, and a partition is the same on every machine.
 #include "simd/level.h"
 #include "simd/ops.h"
 #include "simd/simd.h"

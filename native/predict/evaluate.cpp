@@ -10,9 +10,9 @@ namespace localsvm {
 
 namespace {
 
-// |x|^2 + |s|^2 - 2 x's errs by about 1e-7 (|x|^2 + |s|^2): no harm to exp(-d/width^2) while the support vectors, seen
-// from their mean, stay within this many squared widths.  The Laplace kernel takes a root, so it is never safe there,
-// and the Manhattan distance is no sum of products.
+// |x|^2 + |s|^2 - 2 x's has an error of about 1e-7 (|x|^2 + |s|^2), which is harmless to exp(-d/width^2) while the
+// squared distances of the support vectors from their mean are at most this many squared widths.  It is never safe for
+// the Laplace kernel, which takes a root, and the Manhattan distance is no sum of products.
 constexpr double kSafeSquaredWidths = 400;
 
 // Support vectors and points are moved so that the mean of the support vectors is the origin.

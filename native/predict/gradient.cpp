@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kPoints = 32;    // of a block
 constexpr int kGroups = 64;    // of points whose squares are summed in one piece
-constexpr float kFar = 1e38f;  // a point beyond has slopes of 0, and differences that must not be infinite
+constexpr float kFar = 1e38f;  // points are clipped to this: their slopes are 0 and their differences finite
 
-// What a thread needs for a block of points.
+// Memory of one thread for a block of points.
 class Workspace {
  public:
   explicit Workspace(const KernelSums& sums)
@@ -76,8 +76,8 @@ class Support {
       for (int o = 0; o < sums_.n_outputs; ++o) {
         double* out[kPoints];
         for (int p = 0; p < count; ++p) out[p] = work.gradients_of(p) + static_cast<size_t>(o) * d;
-        ops().add_differences(sums_.kernel, work.x, count, work.slopes, coefficients_.data() + o * ld_, samples_.panels(), d,
-                              strip, out);
+        ops().add_differences(sums_.kernel, work.x, count, work.slopes, coefficients_.data() + o * ld_,
+                              samples_.panels(), d, strip, out);
       }
     }
   }
@@ -94,7 +94,7 @@ class Support {
 void gradients(const KernelSums& sums, const float* points, int n_points, int n_threads, float* out) {
   const Support support(sums);
   std::vector<Workspace> workspaces;
-  workspaces.reserve(n_threads);  // a workspace knows where its arrays are
+  workspaces.reserve(n_threads);  // a workspace has pointers to its arrays, and must not move
   for (int thread = 0; thread < n_threads; ++thread) workspaces.emplace_back(sums);
   for_blocks(n_points, kPoints, n_threads, nullptr, [&](int thread, Range rows) {
     Workspace& work = workspaces[thread];

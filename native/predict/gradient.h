@@ -28,8 +28,8 @@ struct KernelSums {
 // arguments: a copy of the support vectors, and a block of points for every thread.
 void gradients(const KernelSums& sums, const float* points, int n_points, int n_threads, float* out);
 
-// out (outputs x features) = sum_p weights_p (d f_o / d x_k (x_p))^2 / sum_p weights_p, in double; the same to the bit for
-// any number of threads.
+// out (outputs x features) = sum_p weights_p (d f_o / d x_k (x_p))^2 / sum_p weights_p, in double; the same to the bit
+// for any number of threads.
 void mean_squared_gradients(const KernelSums& sums, const float* points, const double* weights, int n_points,
                             int n_threads, double* out);
 

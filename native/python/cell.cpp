@@ -146,7 +146,8 @@ auto kernel_matrix(const Cell& cell) {
 
 auto neighbours_of(const Cell& cell) {
   std::vector<int32_t> indices;
-  for (int i = 0; i < cell.n(); ++i) indices.insert(indices.end(), cell.neighbours(i), cell.neighbours(i) + kNeighbours);
+  for (int i = 0; i < cell.n(); ++i)
+    indices.insert(indices.end(), cell.neighbours(i), cell.neighbours(i) + kNeighbours);
   return to_numpy(std::move(indices), {static_cast<size_t>(cell.n()), kNeighbours});
 }
 

@@ -1,5 +1,5 @@
-// The Python module: cancellation, stop rules, results, SIMD levels, distances and kernel values; the other files of this
-// folder add the rest.
+// The Python module: cancellation, stop rules, results, SIMD levels, distances and kernel values; the other files of
+// this folder add the rest.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>

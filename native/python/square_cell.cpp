@@ -57,7 +57,8 @@ SquareProblem make_problem(const SquareCell& cell, const Matrix& targets, const 
   return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lams, stop};
 }
 
-// Solves with the GIL released: beta (target, fold, lam, row), values (target, lam, row), certificates (target, fold, lam).
+// Solves with the GIL released: beta (target, fold, lam, row), values (target, lam, row), certificates (target, fold,
+// lam).
 template <typename Solve>
 Solutions solve(const SquareCell& cell, const SquareProblem& problem, int n_threads, const Solve& solve_problem) {
   require(n_threads >= 1, "at least one thread is needed");

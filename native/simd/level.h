@@ -1,4 +1,5 @@
-// Declares the loops of a level's table (ops.h) that are defined in other files than ops_level.cpp, which makes the table.
+// Declares the loops of a level's table (ops.h) that are defined in other files than ops_level.cpp, which makes the
+// table.
 #pragma once
 
 #include "simd/ops.h"
@@ -21,6 +22,8 @@ int find_moved(const float* beta, const double* accounted, Range range, int32_t*
 void add_down(const Block& block, const BlockVector* vectors, int count);
 void add_across(const Block& block, const BlockVector* vectors, int count);
 void sum_lanes(float* lanes, int n, float* y);
+
+// In gradient_level.cpp.
 void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                      const float* panels, int n_features, Range columns, double* const* out);
 
@@ -29,8 +32,8 @@ PlaneSums plane_sums(const float* beta, const float* r, const ExtrapolationArray
 int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
                    double* change, int32_t* clipped);
 ChordSums chord_sums(const float* beta, const float* r, const float* point, const double* change, Range range);
-double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
-             Range range);
+double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction,
+                           const ExtrapolationArrays& at, Range range);
 
 // In nearest_level.cpp.
 void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,

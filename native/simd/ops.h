@@ -19,8 +19,8 @@ constexpr int kRecent = 8;        // coordinates updated last, which are candida
 constexpr int kCandidates = 32;   // both together: whole vectors at every level
 constexpr int kRowGroups = 64;    // groups of a row of distances, each with its minimum
 
-// A kernel is a function of a distance d, which `distances` computes.  Of the squared Euclidean distance: exp(-d/width^2) and
-// exp(-sqrt(d)/width).  Of the Manhattan distance sum_k |x_k - x'_k|: exp(-d/width).
+// A kernel is a function of a distance d, which `distances` computes.  Of the squared Euclidean distance:
+// exp(-d/width^2) and exp(-sqrt(d)/width).  Of the Manhattan distance sum_k |x_k - x'_k|: exp(-d/width).
 enum class Kernel : int { gauss = 0, laplace = 1, manhattan = 2 };
 
 // beta_i += di, beta_j += dj (i == j: only di counts).
@@ -55,15 +55,15 @@ struct Sweep {
   int half;          // of the coordinates, 0 or 1, that is scored
 };
 
-// Result of a sweep: the key of the next coordinate, and an estimate of the gap without clipping, the sum of |r| times slack,
-// from a part of the first half; NaN in a sweep of the second half.
+// Result of a sweep: the key of the next coordinate, and an estimate of the gap without clipping, the sum of |r| times
+// slack, from a part of the first half; NaN in a sweep of the second half.
 struct Scan {
   int32_t key;
   float open_gap;
 };
 
-// Index of the first feature of sample i in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...  A panel has all
-// features, each of kPad samples, so that the next feature is kPad further.
+// Index of the first feature of sample i in panels of kPad samples, [ x_0 .. x_15 ][ x_16 .. x_31 ] ...  A panel has
+// all features, each of kPad samples, so that the next feature is kPad further.
 inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
 
 // Support vectors for evaluation; ld is a multiple of 2 kPad.
@@ -104,8 +104,8 @@ struct BoundArrays {
   double *base, *start, *base_r;
 };
 
-// Arrays of an extrapolation step (extrapolation.h): where the last one ended, and the direction p with the change q of r
-// along it.  r belongs to beta + carry: extrapolation rounds beta, but not r.
+// Arrays of an extrapolation step (extrapolation.h): where the last one ended, and the direction p with the change q of
+// r along it.  r belongs to beta + carry: extrapolation rounds beta, but not r.
 struct ExtrapolationArrays {
   float *from_beta, *from_r;
   float *p, *q;
@@ -130,8 +130,8 @@ struct Ops {
 
   // Ends of ranges are multiples of kPad, except in `dot` and `weighted_sums`.
 
-  // out[a][j - columns.begin] = d(x[a], x_j), the distance that the kernel takes, for `count` points x[a] and j in columns;
-  // the x_j are in panels of kPad samples.
+  // out[a][j - columns.begin] = d(x[a], x_j), the distance that the kernel takes, for `count` points x[a] and j in
+  // columns; the x_j are in panels of kPad samples.
   void (*distances)(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
                     float* const* out);
   // The same for the kernel's values.
@@ -147,22 +147,24 @@ struct Ops {
   void (*kernel_values)(Kernel kernel, float width, const float* distances, float* k, size_t n);
 
   // The slope of the kernel k = phi(d): -2 phi'(d), so that grad_x k(x, s) = slope (s - x); for the Manhattan distance
-  // -phi'(d), so that grad_x k(x, s) = slope sign(s - x).  The slope of the Laplace kernel, not differentiable at 0, is 0 there.
+  // -phi'(d), so that grad_x k(x, s) = slope sign(s - x).  The slope of the Laplace kernel, not differentiable at 0, is
+  // 0 there.
   void (*kernel_slopes)(Kernel kernel, float width, const float* distances, float* slopes, size_t n);
 
-  // out[a][k] += sum_j c[j] slopes[a][j - columns.begin] (x_j - x[a])_k, or sign(x_j - x[a])_k for the Manhattan distance, for
-  // `count` points x[a] and j in at most kStrip columns; the x_j are in panels as above.
+  // out[a][k] += sum_j c[j] slopes[a][j - columns.begin] (x_j - x[a])_k, or sign(x_j - x[a])_k for the Manhattan
+  // distance, for `count` points x[a] and j in at most kStrip columns; the x_j are in panels as above.
   void (*add_differences)(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                           const float* panels, int n_features, Range columns, double* const* out);
 
   // sum_{j in range} a_j b_j, all in double.
   double (*dot)(const float* a, const float* b, Range range);
-  // out[m] = sum_{j in range} w_j rows[m]_j, all in double: along the lambda path rows are subtracted from these sums again.
+  // out[m] = sum_{j in range} w_j rows[m]_j, all in double: along the lambda path rows are subtracted from these sums
+  // again.
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
-  // r -= di K_i + dj K_j on the ranges; returns the largest key of one half of the coordinates.  A key is |r| times the slack
-  // on the side of r, capped at `slack_cap`, with the low `index_bits` bits replaced by the index.  Prefetches `near` of the
-  // likely winner.  Slow unless subnormal numbers count as zero (subnormals.h).
+  // r -= di K_i + dj K_j on the ranges; returns the largest key of one half of the coordinates.  A key is |r| times the
+  // slack on the side of r, capped at `slack_cap`, with the low `index_bits` bits replaced by the index.  Prefetches
+  // `near` of the likely winner.  Slow unless subnormal numbers count as zero (subnormals.h).
   Scan (*update_and_scan)(const Sweep& sweep, const Range* ranges, int n_ranges);
 
   // sum over the ranges of max(lo rc, hi rc) - beta r, rc = t - clip(t - r, -bound, bound): the clipped duality gap
@@ -170,22 +172,22 @@ struct Ops {
   double (*gap)(const float* r, const float* beta, const float* lo, const float* hi, const float* t, float bound,
                 const Range* ranges, int n_ranges);
 
-  // The best joint step of i with one of its partners: maximize di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the boxes
-  // [l, u]; partners updated lately are preferred.  False if no step gains.
+  // The best joint step of i with one of its partners: maximize di ri + dj rj - (di^2 + 2 k di dj + dj^2)/2 over the
+  // boxes [l, u]; partners updated lately are preferred.  False if no step gains.
   bool (*best_partner)(const float* r, const uint32_t* slack, int i, const Partners& partners, Step* step);
 
   // The sums that determine the best point of the plane beta + x d + y p; d = beta - from_beta.
   PlaneSums (*plane_sums)(const float* beta, const float* r, const ExtrapolationArrays& at, Range range);
-  // That point, clipped to the boxes, its carry, and the change of r if nothing were clipped.  Returns how many coordinates are
-  // clipped, and which.
-  int (*point_of_plane)(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
-                        double* change, int32_t* clipped);
+  // That point, clipped to the boxes, its carry, and the change of r if nothing were clipped.  Returns how many
+  // coordinates are clipped, and which.
+  int (*point_of_plane)(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range,
+                        float* point, double* change, int32_t* clipped);
   // Of the chord from beta to the point: chord'r, and chord'K chord.
   ChordSums (*chord_sums)(const float* beta, const float* r, const float* point, const double* change, Range range);
-  // Moves by a fraction of the chord, makes the whole displacement the new p, and begins a new d.  Returns the sum of squares
-  // of the move.
-  double (*apply_extrapolation)(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
-                  Range range);
+  // Moves by a fraction of the chord, makes the whole displacement the new p, and begins a new d.  Returns the sum of
+  // squares of the move.
+  double (*apply_extrapolation)(const LoopArrays& loop, const float* point, const double* change, float fraction,
+                                const ExtrapolationArrays& at, Range range);
 
   // Packs the slack of beta.
   void (*set_slack)(const LoopArrays& loop, Range range);
@@ -205,15 +207,16 @@ struct Ops {
   void (*add_down)(const Block& block, const BlockVector* vectors, int count);
   // y[i*n_lanes + lane] += the lane's part of sum_j block_ij x[j].
   void (*add_across)(const Block& block, const BlockVector* vectors, int count);
-  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are set to zero; n is rounded up to a multiple of four.
+  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are set to zero; n is rounded up to a multiple of
+  // four.
   void (*sum_lanes)(float* lanes, int n, float* y);
 
   // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
   void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
                    const SupportView& support, float* f);
 
-  // For every row j of XT (feature-major, ld rows): if ||x_j - center||^2 < nearest[j], sets nearest[j] and labels[j].  Ties
-  // keep their label.  Rounds alike at every level.
+  // For every row j of XT (feature-major, ld rows): if ||x_j - center||^2 < nearest[j], sets nearest[j] and labels[j].
+  // Ties keep their label.  Rounds alike at every level.
   void (*update_nearest)(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
                  int32_t* labels);
 };

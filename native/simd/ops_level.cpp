@@ -44,7 +44,8 @@ inline void distance_block(const float* const* x, const float* panels, int n_fea
   for (int k = 0; k < n_features; ++k)
     for (int v = 0; v < V; ++v) {
       const float* at_k = sample[v] + static_cast<size_t>(k) * kPad;
-      // With one or two points memory is the bottleneck: prefetch the samples of the next block, one cache line at a time.
+      // With one or two points memory is the bottleneck: prefetch the samples of the next block, one cache line at a
+      // time.
       if (H <= 2 && v % (kPad / W) == 0) __builtin_prefetch(at_k + static_cast<size_t>(V) * W * n_features);
       const vf xj = load(at_k);
       for (int a = 0; a < H; ++a) add_distance<kManhattan>(x[a][k] - xj, acc[a][v]);
@@ -85,7 +86,8 @@ void distances(Kernel kernel, const float* const* x, int count, const float* pan
   by(x, count, panels, n_features, columns, out, AsIs{});
 }
 
-// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still gives 1.
+// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still
+// gives 1.
 inline vf kernel_scale(Kernel kernel, float width) {
   constexpr double kLog2E = 1.4426950408889634;
   const double scale = kLog2E / (kernel == Kernel::gauss ? static_cast<double>(width) * width : width);

@@ -1,8 +1,8 @@
 // One vector type per SIMD level.
 //
-// Included only by the sources *_level.cpp, which are compiled once per level with that level's compiler flags.  Everything
-// here is `static inline` inside the level's own namespace, so that no function compiled for AVX-512 can be chosen
-// by the linker for a baseline caller.  For the same reason the standard library stays out of this file.
+// Included only by the sources *_level.cpp, which are compiled once per level with that level's compiler flags.
+// Everything here is `static inline` inside the level's own namespace, so that no function compiled for AVX-512 can be
+// chosen by the linker for a baseline caller.  For the same reason the standard library stays out of this file.
 #pragma once
 
 #include <cmath>
@@ -195,6 +195,18 @@ static inline vi gather(const uint32_t* p, const int32_t* index) {
   return (vi)gather(reinterpret_cast<const float*>(p), index);
 }
 
+// For loops over sums that are to stay in registers: a compiler that unrolls them late leaves the sums in memory.
+#define LOCALSVM_UNROLL _Pragma("GCC unroll 16")
+
+// Keeps GCC from loading a vector again if it is used several times.
+template <int times>
+static inline vf used(vf loaded) {
+#if defined(__SSE2__)
+  if (times > 1) asm("" : "+x"(loaded));
+#endif
+  return loaded;
+}
+
 typedef uint32_t vu __attribute__((vector_size(4 * W), may_alias));
 
 // Packed slack, as in slack.h: of l <= 0 <= u.
@@ -211,8 +223,8 @@ static inline vi loaded_once(vi v) {
 static inline vf lower_slack(vi word) { return (vf)(word << 16 | (int32_t)0x80000000); }
 static inline vf upper_slack(vi word) { return (vf)(word & (int32_t)0xffff0000); }
 static inline vf select(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
-// The slack on the side of r, at most 1/64 too large: the bits of the other side stay below it, where they are a subnormal
-// number if this slack is zero, and negligible if not.
+// The slack on the side of r, at most 1/64 too large: the bits of the other side stay below it, where they are a
+// subnormal number if this slack is zero, and negligible if not.
 static inline vf slack_toward(vi word, vf r) {
 #if defined(__AVX512F__)
   const __mmask16 down = _mm512_movepi32_mask((__m512i)r);
@@ -278,8 +290,11 @@ static inline float sum_in_float(vf v) {
 }
 
 // 2^x for x <= 0, relative error below 2e-7; zero below -125.5, so that no value is subnormal, and 2^0 = 1.
-// 2^x = 2^(n-1) * 2 * 2^r, n = round(x), |r| <= 1/2, 2 * 2^r by a polynomial of degree 5.  Adding `magic` rounds x to a whole
-// number and leaves n + 126 in the last bits of the sum, which are the exponent of 2^(n-1): that of 0 where n is -126.
+//
+//   2^x = 2^(n-1) * 2 * 2^r,   n = round(x), |r| <= 1/2, 2 * 2^r by a polynomial of degree 5
+//
+// Adding `magic` rounds x to an integer and leaves n + 126 in the last bits of the sum, which are the exponent of
+// 2^(n-1), or of 0 if n is -126.
 static inline vf exp2_nonpositive(vf x) {
   const vf magic = splat(12582912.0f + 126.0f);  // 1.5 * 2^23 + 126
   x = vmax(x, splat(-126.0f));

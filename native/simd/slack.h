@@ -2,8 +2,8 @@
 //
 //   word = [ hi - beta : 16 bits | beta - lo : 16 bits ],   two bfloat16 numbers, rounded up
 //
-// A sweep reads one word instead of two floats.  The packed slack is too large by at most 1/128, and zero stays zero.  A step
-// chosen by it is clipped to the exact box when it is made.
+// A sweep reads one word instead of two floats.  The packed slack is too large by at most 1/128, and zero stays zero.
+// A step chosen by it is clipped to the exact box when it is made.
 #pragma once
 
 #include <bit>

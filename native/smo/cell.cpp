@@ -17,7 +17,7 @@ constexpr int kBlock = 32;  // rows computed at a time: the samples are read onc
 // Memory for the rows that a thread computes and that are not stored.
 class BuildScratch {
  public:
-  BuildScratch(size_t ld, int n_threads) : ld_(ld), values_(ld * kBlock * n_threads, Uninitialised{}) {}
+  BuildScratch(size_t ld, int n_threads) : ld_(ld), values_(ld * kBlock * n_threads, Uninitialized{}) {}
   float* row(int thread, int r) { return values_.data() + ld_ * (static_cast<size_t>(thread) * kBlock + r); }
 
  private:
@@ -60,8 +60,8 @@ Cell::Cell(const float* X, int n, int n_features, std::vector<int> fold_ends, Ke
       near_distances_(padded(n) * kNeighbours),
       near_(padded(n)) {
   const bool full = plan.storage == Storage::full;
-  if (full) distances_ = Aligned<float>(ld_ * n, Uninitialised{});
-  if (plan.storage != Storage::rows) K_ = Aligned<float>(ld_ * n, Uninitialised{});
+  if (full) distances_ = Aligned<float>(ld_ * n, Uninitialized{});
+  if (plan.storage != Storage::rows) K_ = Aligned<float>(ld_ * n, Uninitialized{});
   if (plan.storage == Storage::rows) cache_ = std::make_unique<RowCache>(samples_, kernel, n, plan.n_rows);
   BuildScratch scratch(ld_, full ? 0 : n_threads);
   std::vector<NeighbourSearch> searches(n_threads, NeighbourSearch(n));
@@ -134,7 +134,7 @@ void Cell::release_kernel() {
 
 void Cell::set_width(float width, const CancelFlag* cancelled) {
   width_ = width;
-  if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialised{});
+  if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialized{});
   n_prepared_ = n_problems();
   set_near_kernel();
   if (cache_) cache_->set_width(width);
@@ -158,7 +158,7 @@ void Cell::set_width(float width, const CancelFlag* cancelled) {
 
 void Cell::make_kernel_rows(Range rows, float* const* out) const {
   if (whole_) {
-    Aligned<float> row(whole_->ld_, Uninitialised{});
+    Aligned<float> row(whole_->ld_, Uninitialized{});
     for (int r = 0; r < rows.size(); ++r)
       copy_columns(whole_->kernel_row(rows_of_whole_[rows.begin + r], row.data()), out[r]);
     return;
@@ -198,14 +198,14 @@ void Cell::copy_distances(int i, float* out) const {
 void Cell::copy_distances_of_whole(int i, float* out) const {
   const int row = rows_of_whole_[i];
   if (whole_->plan_.storage == Storage::full) return copy_columns(whole_->distances_.data() + whole_->ld_ * row, out);
-  Aligned<float> made(whole_->ld_, Uninitialised{});
+  Aligned<float> made(whole_->ld_, Uninitialized{});
   whole_->copy_distances(row, made.data());
   copy_columns(made.data(), out);
 }
 
 void Cell::copy_kernel(int i, float* out) const {
   if (whole_) {
-    Aligned<float> row(whole_->ld_, Uninitialised{});
+    Aligned<float> row(whole_->ld_, Uninitialized{});
     copy_columns(whole_->kernel_row(rows_of_whole_[i], row.data()), out);
   } else if (plan_.storage == Storage::rows)
     samples_.kernel_rows(kernel_, width_, &i, 1, {0, static_cast<int>(ld_)}, &out);

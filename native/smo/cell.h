@@ -1,7 +1,7 @@
 // One cell: its kernel matrix at one width at a time, and the lambda paths on it.
 //
-// Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: the training rows without fold l are two ranges, never a copy
-// of K.  The kernel matrix is computed once per width and shared by all folds and problems.
+// Rows are ordered by fold, order = [ fold 0 | fold 1 | ... ]: the training rows without fold l are two ranges, never a
+// copy of K.  The kernel matrix is computed once per width and shared by all folds and problems.
 //
 // Memory, in floats, besides n d for the samples and 72 n for neighbours; results are the same to the bit:
 //
@@ -9,8 +9,8 @@
 //   kernel   n^2     K; distances are recomputed for every width
 //   rows     c n     c rows of K in a cache; the others are computed when they are needed
 //
-// A part of a cell is a cell of some of its rows, for one problem of a multi-class cell.  Its distances and kernel values are
-// copied from the whole.
+// A part of a cell is a cell of some of its rows, for one problem of a multi-class cell.  Its distances and kernel
+// values are copied from the whole.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ constexpr size_t kNeighbourBytes = kNeighbours * 12;
 
 // What is stored of a cell of n rows, and the bytes that it takes.
 struct StoragePlan {
-  // The first of full, kernel, rows that fits into `max_bytes`.  Storage by rows needs memory for the rows that `n_threads`
-  // solvers use at once; std::invalid_argument if not even that fits.
+  // The first of full, kernel, rows that fits into `max_bytes`.  Storage by rows needs memory for the rows that
+  // `n_threads` solvers use at once; std::invalid_argument if not even that fits.
   StoragePlan(int n, int n_features, size_t max_bytes, int n_threads);
   static MatrixBytes bytes(size_t n, size_t n_features, size_t n_threads);
   explicit StoragePlan(Storage chosen) : storage(chosen) {}
@@ -76,8 +76,9 @@ class Cell {
   bool is_part() const { return whole_ != nullptr; }
   const Cell* whole() const { return whole_; }
 
-  // Solves `problem` without the validation fold `fold` (-1: on all rows) for descending lams, each started from the solution
-  // of the last one.  The first is started from `guess`, if there is one and the plain start has not converged.
+  // Solves `problem` without the validation fold `fold` (-1: on all rows) for descending lams, each started from the
+  // solution of the last one.  The first is started from `guess`, if there is one and the plain start has not
+  // converged.
   PathResult solve_path(int problem, int fold, const std::vector<double>& lams, double total_weight,
                         const StopRule& stop, const float* guess = nullptr) const;
 

@@ -43,7 +43,8 @@ bool Extrapolation::extrapolate(StepLoop& loop) {
   const double fraction = choose_point(loop) ? chord_fraction(loop) : 0.0;
   double moved = 0;
   for (const Range& range : ranges_)
-    moved += ops_.apply_extrapolation(loop.arrays(), point_.data(), change_.data(), static_cast<float>(fraction), arrays(), range);
+    moved += ops_.apply_extrapolation(loop.arrays(), point_.data(), change_.data(), static_cast<float>(fraction),
+                                      arrays(), range);
   const double squares_of_d = loop.squared_steps - squares_before_;
   loop.squared_steps += moved + fraction * fraction * (x_ * x_ * squares_of_d + y_ * y_ * squares_of_p_);
   squares_of_p_ = loop.squared_steps - squares_before_;
@@ -51,8 +52,8 @@ bool Extrapolation::extrapolate(StepLoop& loop) {
   return fraction > 0;
 }
 
-// The best point maximizes x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if it is not finite, or far outside
-// the boxes.
+// The best point maximizes x d'r + y p'r - (x^2 d'Kd + 2 x y d'Kp + y^2 p'Kp) / 2.  False if it is not finite, or far
+// outside the boxes.
 bool Extrapolation::choose_point(const StepLoop& loop) {
   PlaneSums sums;
   for (const Range& range : ranges_) sums += ops_.plane_sums(loop.beta, loop.r, arrays(), range);
@@ -99,14 +100,16 @@ void Extrapolation::shorten(const StepLoop& loop, int n_clipped) {
 void Extrapolation::correct_clipped(const StepLoop& loop, int n_clipped) {
   const std::vector<int> rows(clipped_.begin(), clipped_.begin() + n_clipped);
   std::vector<float> coefs(rows.size());
-  for (size_t c = 0; c < rows.size(); ++c) coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - displacement(loop, rows[c]);
+  for (size_t c = 0; c < rows.size(); ++c)
+    coefs[c] = point_[rows[c]] - loop.beta[rows[c]] - displacement(loop, rows[c]);
   for (const Range& range : ranges_)
     visit_rows(kernel_, rows, range, [&](size_t m, int count, const float* const* parts, Range part) {
       ops_.subtract_rows(change_.data() + part.begin, parts, coefs.data() + m, count, {0, part.size()});
     });
 }
 
-// Exact line search from beta to the point, which clipping may have moved away from the optimum: the fraction in [0, 1].
+// Exact line search from beta to the point, which clipping may have moved away from the optimum: the fraction in [0,
+// 1].
 double Extrapolation::chord_fraction(const StepLoop& loop) const {
   ChordSums chord;
   for (const Range& range : ranges_) chord += ops_.chord_sums(loop.beta, loop.r, point_.data(), change_.data(), range);

@@ -1,5 +1,5 @@
-// Extrapolation.  SMO updates two coordinates at a time; on ill-conditioned kernels thousands of updates point in nearly the
-// same direction.  Every 96 steps the solver therefore maximizes the dual over the plane
+// Extrapolation.  SMO updates two coordinates at a time; on ill-conditioned kernels thousands of updates point in
+// nearly the same direction.  Every 96 steps the solver therefore maximizes the dual over the plane
 //
 //   beta + x d + y p,   d the displacement since the last extrapolation, p the one before it,
 //
@@ -9,11 +9,11 @@
 //   maximize  the dual over (x, y); then clip to the boxes, and line-search from beta to the clipped point
 //   result    beta and r at the best point of that line
 //
-// r is affine in beta, so K d and K p are differences of known residuals and cost nothing.  Only coordinates clipped to their
-// bounds need a row of K; the step is shortened so that about 16 are clipped at most.
+// r is affine in beta, so K d and K p are differences of known residuals and cost nothing.  Only coordinates clipped to
+// their bounds need a row of K; the step is shortened so that about 16 are clipped at most.
 //
-// Rounding: an SMO step subtracts from r what beta has moved after rounding.  An extrapolation step rounds all of beta, and
-// correcting r for that would need all rows.  What is rounded off is kept in `carry` instead, and added at the next
+// Rounding: an SMO step subtracts from r what beta has moved after rounding.  An extrapolation step rounds all of beta,
+// and correcting r for that would need all rows.  What is rounded off is kept in `carry` instead, and added at the next
 // extrapolation, so that it does not accumulate: r belongs to beta + carry.
 #pragma once
 
@@ -65,8 +65,8 @@ class Extrapolation {
   Aligned<double> change_;  // of r from beta to the point
   std::vector<int32_t> clipped_;
   std::vector<float> fractions_;
-  // Sums of squared steps up to the last extrapolation, and between the two before it.  The rounding error of r grows with
-  // their roots, and extrapolating r extrapolates its error.
+  // Sums of squared steps up to the last extrapolation, and between the two before it.  The rounding error of r grows
+  // with their roots, and extrapolating r extrapolates its error.
   double squares_before_ = 0, squares_of_p_ = 0;
 };
 

@@ -38,7 +38,8 @@ int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float 
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i);
     const vf carry = load(at.carry + i), lo = load(loop.lo + i), hi = load(loop.hi + i);
-    const vf move = x * (beta - load(at.from_beta + i)) + y * load(at.p + i), end = beta + move, inside = clamp(end, lo, hi);
+    const vf move = x * (beta - load(at.from_beta + i)) + y * load(at.p + i);
+    const vf end = beta + move, inside = clamp(end, lo, hi);
     const vi is_outside = inside != end, moves = move != vf{};
     const vf exact = carry + move, rounded = clamp(beta + exact, lo, hi);
     store(point + i, select(moves & ~is_outside, rounded, inside));
@@ -66,8 +67,8 @@ ChordSums chord_sums(const float* beta, const float* r, const float* point, cons
   return sums;
 }
 
-double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction, const ExtrapolationArrays& at,
-             Range range) {
+double apply_extrapolation(const LoopArrays& loop, const float* point, const double* change, float fraction,
+                           const ExtrapolationArrays& at, Range range) {
   vf squares = {};
   for (int i = range.begin; i < range.end; i += W) {
     const vf beta = load(loop.beta + i), r = load(loop.r + i), carry = load(at.carry + i);

@@ -1,7 +1,7 @@
 // The lambda paths of several problems at one width, side by side.
 //
-// A cell of many classes has many binary problems, most of them on a part of its rows.  Results have one column per sample of
-// a problem:
+// A cell of many classes has many binary problems, most of them on a part of its rows.  Results have one column per
+// sample of a problem:
 //
 //   columns = [ samples of problem 0 | samples of problem 1 | ... ]
 #pragma once
@@ -33,8 +33,8 @@ struct PathsResult {
   size_t n_lams = 0, n_columns = 0;
 };
 
-// `guesses` are coefficients (fold x column) that may be near those of the first lam, such as the solutions at another width;
-// nullptr: none.
+// `guesses` are coefficients (fold x column) that may be near those of the first lam, such as the solutions at another
+// width; nullptr: none.
 PathsResult solve_paths(const std::vector<PathJob>& jobs, const std::vector<int>& folds, const StopRule& stop,
                         int n_threads, const float* guesses);
 

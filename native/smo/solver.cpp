@@ -21,7 +21,7 @@ constexpr double kProgress = 0.999;         // a refresh that leaves more of the
 constexpr int kMaxStalls = 4;               // residual refreshes without progress before giving up on float32
 constexpr double kVisible = 0.3;            // of the tolerance: an error of r that matters
 constexpr double kVisibleError = 1e-5;      // the same for a rescaled r, which is of order one
-constexpr double kTooLarge = 3;             // times the tolerance: the error of r at which sums in float32 are too coarse
+constexpr double kTooLarge = 3;             // times the tolerance: an error of r for which float32 sums are too coarse
 }  // namespace
 
 BoxSolver::BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight,
@@ -231,8 +231,8 @@ double BoxSolver::gap() const {
   return loop_.gap(problem_.target, problem_.clip) / (scale_ * total_weight_);
 }
 
-// A coordinate contributes its residual times its slack to the gap.  Far from the optimum the residuals matter more, so slack
-// is capped; near the optimum all of it counts.
+// A coordinate contributes its residual times its slack to the gap.  Far from the optimum the residuals matter more, so
+// slack is capped; near the optimum all of it counts.
 float BoxSolver::slack_cap(double tolerances) const {
   const double cap = tolerances > 1 ? std::max(kLeastSlackCap, 1 / tolerances) : 1.0;
   return static_cast<float>(cap * scale_ * largest_unit_);
@@ -240,7 +240,8 @@ float BoxSolver::slack_cap(double tolerances) const {
 
 namespace {
 
-// Estimate of the gap between two gap checks.  Sweeps sum the gap without clipping; what clipping takes off changes slowly.
+// Estimate of the gap between two gap checks.  Sweeps sum the gap without clipping; what clipping takes off changes
+// slowly.
 class GapEstimate {
  public:
   GapEstimate(double unit, double gap) : unit_(unit), checked_(gap) {}
@@ -306,7 +307,8 @@ Certificate BoxSolver::solve(const StopRule& stop) {
     const int64_t steps = run_steps(stop, allowed, certificate.gap);
     certificate.steps += steps;
     steps_since_refresh_ += steps;
-    // Few steps leave no visible rounding; after many, or if no coordinate can move, r is refreshed before the gap check.
+    // Few steps leave no visible rounding; after many, or if no coordinate can move, r is refreshed before the gap
+    // check.
     const double rounding = 0x1p-24 * std::sqrt(loop_.squared_steps);
     if (rounding > kVisible * stop.tolerance || steps == 0 || steps_since_refresh_ >= kMaxStepsPerRefresh * kernel_.n)
       refresh_residual();

@@ -7,28 +7,30 @@
 // A loss is its box: hinge has t = y and beta_i between 0 and y_i box; pinball has t = y and [(tau-1) box, tau box];
 // box = w_i / (2 lam W) with W the sum of the weights.  A sample that does not take part has the box [0, 0].
 //
-// Method: SMO without offset, two coordinates per step (Steinwart, Hush, Scovel: Training SVMs without offset, JMLR 2011).
-// The first coordinate is the one that contributes most to the gap.  Its partner is the best of its near neighbours and of
-// the coordinates updated last: the ill-conditioning of a Gaussian kernel is local, so a close neighbour is nearly always
-// the best partner.  Every 96 steps an extrapolation step follows (extrapolation.h).
+// Method: SMO without offset, two coordinates per step (Steinwart, Hush, Scovel: Training SVMs without offset, JMLR
+// 2011).  The first coordinate is the one that contributes most to the gap.  Its partner is the best of its near
+// neighbours and of the coordinates updated last: the ill-conditioning of a Gaussian kernel is local, so a close
+// neighbour is nearly always the best partner.  Every 96 steps an extrapolation step follows (extrapolation.h).
 //
 // Stops when the clipped duality gap in risk units,
 //   lam ||f||^2 + 1/W sum_i w_i L(y_i, clip(f(x_i))) - dual
 //     = sum_i [ max(lo_i rc_i, hi_i rc_i) - beta_i r_i ] / (scale W),     rc_i = t_i - clip(f(x_i)),
 // is at most `tolerance`, when float32 allows no further progress, or after `max_steps`; the certificate says which.
 //
-// State, and what stays true of it.  Gradient reconstruction keeps float32 errors from accumulating over a path: before a
-// solve is certified whose steps could have left a visible error, `refresh_residual` brings base_r up to date.
+// State, and what stays true of it:
 //
-//   beta, r        float32, in the step loop.  lo <= beta <= hi always.  r = t - K (beta + carry), up to the rounding of the
-//                  steps since the last refresh and up to the pending step, which is in beta but not yet in r.
-//   carry          what the rounding of beta in extrapolation steps left out (extrapolation.h); zero after a refresh.
-//   base, base_r   double.  base_r = t - K base.  `base` is the beta of the last refresh, shifted with its bounds since.
-//   start,         double.  validation_r = t - K start on the validation fold.  `start` is the beta at which the values of
-//   validation_r   the fold were computed last, shifted with its bounds since.
-//   bound_unit,    bound_unit_i is the bound, at scale 1, at which beta_i was when the last lam ended; 0 if inside.
+//   beta, r        float32, in the step loop.  lo <= beta <= hi.  r = t - K (beta + carry), up to rounding since the last
+//                  refresh, and without the pending step, which is in beta but not yet in r.
+//   carry          what rounding took off beta in extrapolation steps (extrapolation.h); zero after a refresh.
+//   base, base_r   double.  base_r = t - K base.  `base` is the beta of the last refresh, moved with its bounds since.
+//   start,         double.  validation_r = t - K start, on the validation fold.  `start` is the beta for which values of
+//   validation_r   the fold were computed last, moved with its bounds since.
+//   bound_unit,    bound_unit_i is the bound at scale 1 at which beta_i was when the last lam ended; 0 if inside.
 //   bound_f        bound_f = K bound_unit, in double.  When the scale grows by g, coefficients at a bound move by
-//                  g bound_unit, and base_r, r and validation_r by -g bound_f: no row of K is needed.
+//                  g bound_unit, and r, base_r and validation_r by -g bound_f: no row of K is needed.
+//
+// Gradient reconstruction (`refresh_residual`) keeps rounding from accumulating over a path: it brings base_r up to date
+// and r with it, before a solve is certified whose steps could have left a visible error in r.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +54,8 @@ struct Problem {
 
 class BoxSolver {
  public:
-  // `validation` is the range of rows of the validation fold, which do not take part; it may be empty.  Sums are as exact as
-  // certificates of gaps of `tolerance` need.
+  // `validation` is the range of rows of the validation fold, which do not take part; it may be empty.  Sums are as
+  // exact as certificates of gaps of `tolerance` need.
   BoxSolver(const KernelView& kernel, const Problem& problem, Range validation, double total_weight, double tolerance);
 
   // Bytes of one solver: its arrays (five of floats, four of doubles), those of its parts, and the rows moved.
@@ -61,8 +63,8 @@ class BoxSolver {
     return StepLoop::bytes(n) + padded(n) * (5 * sizeof(float) + 4 * sizeof(double)) + Extrapolation::bytes(n) + 16 * n;
   }
 
-  // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, where e_j is the bound
-  // of the unit box on the side of the target: under strong regularization nearly every coefficient is there.
+  // Starts a path at `scale` = 1/(2 lam W).  `bound_sums`[i] = sum_j K_ij e_j over the training rows, where e_j is the
+  // bound of the unit box on the side of the target: under strong regularization nearly every coefficient is there.
   void start(double scale, const double* bound_sums);
 
   // After `start`: begins at these coefficients instead, clipped to the box.
@@ -95,7 +97,8 @@ class BoxSolver {
   };
 
   BoundArrays bounds() {
-    return {unit_lo_.data(), unit_hi_.data(), bound_unit_.data(), bound_f_.data(), base_.data(), start_.data(), base_r_.data()};
+    return {unit_lo_.data(), unit_hi_.data(), bound_unit_.data(), bound_f_.data(),
+            base_.data(),    start_.data(),   base_r_.data()};
   }
   float bound_at_target(int i) const { return problem_.target[i] > 0 ? unit_hi_[i] : unit_lo_[i]; }
   void set_boxes();

@@ -2,8 +2,8 @@
 //
 // Holds one box-constrained problem (see solver.h) in the arrays that the hot loops need.  One step is:
 //
-//   apply   update r by the pending step, and find the coordinate i that contributes most to the gap, in one half of the
-//           coordinates; the halves alternate (steps_level.cpp draws the sweep)
+//   apply   update r by the pending step, and find the coordinate i that contributes most to the gap, in one half of
+//           the coordinates; the halves alternate (steps_level.cpp draws the sweep)
 //   choose  its partner j, with which the joint step gains most
 //   move    beta_i and beta_j, clipped to their boxes; the step is pending until the next sweep applies it to r
 #pragma once
@@ -66,8 +66,8 @@ class StepLoop {
 
   void set_slack() { ops_.set_slack(arrays(), {0, sentinel}); }
 
-  // Applies the pending step to r.  Returns the key of the coordinate that contributes most to the gap, of the half whose turn
-  // it is, and an estimate of the gap.
+  // Applies the pending step to r.  Returns the key of the coordinate that contributes most to the gap, of the half
+  // whose turn it is, and an estimate of the gap.
   Scan apply() {
     const Sweep sweep{r, slack, row_i_, row_j_, pending_.di, pending_.dj, slack_cap, index_bits_, kernel_.near, half_};
     half_ = 1 - half_;
@@ -102,7 +102,8 @@ class StepLoop {
   float *r, *beta, *lo, *hi;
   uint32_t* slack;           // of every coordinate, packed (slack.h)
   float slack_cap = 1;       // slack beyond this does not count when a coordinate is chosen
-  double squared_steps = 0;  // of all steps since r was loaded: rounding is random, its error about 2^-24 times the root
+  // Sum of squares of all steps since r was loaded.  Rounding is random: the error of r is about 2^-24 times its root.
+  double squared_steps = 0;
 
  private:
   void clear_pending() {

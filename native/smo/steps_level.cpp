@@ -5,8 +5,8 @@
 //   update   r -= di K_i + dj K_j, the pending step, on all training coordinates
 //   score    |r| min(slack, cap) on one half of them, and find the largest: the coordinate of the next step
 //
-// The halves consist of groups of 64 coordinates and alternate from sweep to sweep, so that a sweep reads the slack of only
-// half of the coordinates.  The rest of a range, less than two groups, belongs to both:
+// The halves consist of groups of 64 coordinates and alternate from sweep to sweep, so that a sweep reads the slack of
+// only half of the coordinates.  The rest of a range, less than two groups, belongs to both:
 //
 //   coordinates    0 ..... 63   64 ... 127   128 .. 191   192 .. 255   256 .. rest
 //   half 0       |   score    |  update    |   score    |  update    |   score    |
@@ -20,11 +20,11 @@
 //   bit     31   30 ............. index_bits   index_bits - 1 .. 0
 //         [ 0  | upper bits of the score     | index               ]    non-negative floats order as integers
 //
-// W lanes of four vectors each keep their own largest key; lanes are compared at the end of the sweep:
+// Each lane of four vectors keeps its own largest key; the lanes are compared at the end.  The ranges are swept in order:
 //
-//   ranges = [ rows before the validation fold ][ rows after it: three quarters | prefetch | last quarter ]
+//   [ rows before the validation fold ][ rows after it: three quarters ^ last quarter ]
 //
-// At the mark the neighbours of the coordinate with the largest key so far are prefetched: it is likely to win.
+// At ^ the neighbours of the coordinate with the largest key so far are prefetched, as it is likely to win.
 #include <limits>
 
 #include "simd/level.h"
@@ -52,7 +52,8 @@ struct SweepVectors {
 constexpr int kAtOnce = 4;        // vectors
 constexpr int kGroup = 4 * kPad;  // coordinates, at every level
 
-// Results of a sweep so far: the largest keys, and the gap sums of the first kPad coordinates of each group and of the rest.
+// Results of a sweep so far: the largest keys, and the gap sums of the first kPad coordinates of each group and of the
+// rest.
 struct Found {
   vi best[kAtOnce] = {};
   vf of_groups = {}, of_rest = {};
@@ -72,8 +73,8 @@ inline vf update(const SweepVectors& all, int i) {
   return r;
 }
 
-// V vectors from i on; the first kSummed are in the gap sum.  Each has its own largest keys, all with the indices of the first
-// vector; `largest_key` adds the offsets.
+// V vectors from i on; the first kSummed are in the gap sum.  Each has its own largest keys, all with the indices of
+// the first vector; `largest_key` adds the offsets.
 template <int V, int kSummed>
 inline void update_and_score(const SweepVectors& all, int i, vi* best, vf& sum) {
   const vi id = lanes() + i;
@@ -170,8 +171,8 @@ struct Steps {
   vf gain, di, dj;
 };
 
-// Joint steps of i (r, l, u in all lanes) with one candidate j per lane: the unconstrained optimum, clipped in i first and,
-// alternatively, in j first; the better of the two.
+// Joint steps of i (r, l, u in all lanes) with one candidate j per lane: the unconstrained optimum, clipped in i first
+// and, alternatively, in j first; the better of the two.
 inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
   const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
   const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
@@ -189,7 +190,8 @@ bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& 
   float k[kCandidates], di[kCandidates], dj[kCandidates];
   std::memcpy(candidates, partners.near.index, sizeof partners.near.index);
   std::memcpy(k, partners.near.kernel, sizeof partners.near.kernel);
-  // Rows of recent coordinates are in the cache, so K_ji is read, not K_ij.  Bit operations, as branches would be mispredicted.
+  // Rows of recent coordinates are in the cache, so K_ji is read, not K_ij.  Bit operations, as branches would be
+  // mispredicted.
   for (int c = 0; c < kRecent; ++c) {
     const int32_t other = partners.recent[c], if_i = other == i ? ~0 : 0;
     candidates[kNeighbours + c] = (partners.sentinel & if_i) | (other & ~if_i);
@@ -203,7 +205,8 @@ bool best_partner(const float* r, const uint32_t* slack, int i, const Partners& 
 #pragma GCC unroll 2
   for (int c = 0; c < kCandidates; c += W) {
     const vi word = gather(slack, candidates + c);
-    const Steps steps = joint_steps(ri, li, ui, gather(r, candidates + c), lower_slack(word), upper_slack(word), load(k + c));
+    const Steps steps =
+        joint_steps(ri, li, ui, gather(r, candidates + c), lower_slack(word), upper_slack(word), load(k + c));
     store(di + c, steps.di);
     store(dj + c, steps.dj);
     const vf gain = vmax(load(kGainFactor.of + c) * steps.gain, vf{});  // 0 for NaN

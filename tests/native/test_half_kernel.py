@@ -83,11 +83,11 @@ def test_no_budget_changes_a_solution(n, d, extra, seed):
 
 
 @settings(max_examples=40, deadline=None)
-@given(n=st.integers(1, 200), share=st.floats(0.01, 1), seed=st.integers(0, 1000), storage=st.sampled_from(STORAGES))
-def test_a_part_is_a_cell_of_its_rows(n, share, seed, storage):
+@given(n=st.integers(1, 200), fraction=st.floats(0.01, 1), seed=st.integers(0, 1000), storage=st.sampled_from(STORAGES))
+def test_a_part_is_a_cell_of_its_rows(n, fraction, seed, storage):
     rng = np.random.default_rng(seed)
     X, y = samples(n, seed=seed), rng.standard_normal(n).astype(np.float32)
-    rows = np.sort(rng.choice(n, max(1, int(share * n)), replace=False))
+    rows = np.sort(rng.choice(n, max(1, int(fraction * n)), replace=False))
     ends = [n // 3, n // 2, n]
     whole = make(X, storage, ends=ends)
     alone = make(X[rows], ends=np.searchsorted(rows, ends).tolist())

@@ -22,8 +22,8 @@ def level(request):
 def sorted_neighbours(distances):
     """The first by distance, then by index, in the order of their indices; padded with a sample that does not exist."""
     n = len(distances)
-    nobody = -(-n // PAD) * PAD
-    expected = np.full((n, NEIGHBOURS), nobody, dtype=np.int32)
+    sentinel = -(-n // PAD) * PAD
+    expected = np.full((n, NEIGHBOURS), sentinel, dtype=np.int32)
     for i, row in enumerate(distances):
         others = [j for j in np.lexsort((np.arange(n), row)) if j != i][:NEIGHBOURS]
         expected[i, : len(others)] = np.sort(others)

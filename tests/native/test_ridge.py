@@ -87,7 +87,7 @@ def test_the_gap_bounds_the_distance_from_the_exact_solution():
         assert exact.lam * off @ exact.K @ off <= TRUE * solved.gap[t, fold, q]
 
 
-def test_rows_left_out_have_no_coefficient_and_their_values_come_from_the_others():
+def test_validation_rows_have_no_coefficient_and_their_values_come_from_the_others():
     solved = solve(weight=WEIGHT)
     for fold in range(len(ENDS)):
         out = ~solved.train(fold)
@@ -165,9 +165,9 @@ def test_neither_threads_nor_storage_change_a_bit(n):
     X, y = smooth(n, 5, seed=3)
     options = {"weight": np.ones(n, dtype=np.float32), "ends": [n // 5, n // 2, n - 3, n], "lams": [1e-2, 1e-4]}
     plain = solve(X, y, **options)
-    for share in (0.0, 0.3, 1.0):
+    for fraction in (0.0, 0.3, 1.0):
         for n_threads in (1, 3):
-            max_bytes = least_bytes(n, 5) + int(share * half_bytes(n))
+            max_bytes = least_bytes(n, 5) + int(fraction * half_bytes(n))
             equal(plain, solve(X, y, **options, n_threads=n_threads, max_bytes=max_bytes))
 
 

@@ -117,10 +117,10 @@ def test_identical_rows_are_solved_like_one_weighted_row(n, positive):
     path = solve(hinge(np.ones((n, 2), dtype=np.float32), y, clip=NO_CLIP), 1.0, [1.0, 1e-2, 1e-4])
     assert (path.status == CONVERGED).all()
     for q, exact in enumerate(path.exact):
-        # The function is a constant c: lam c^2 + share(+) max(0, 1 - c) + share(-) max(0, 1 + c).
-        share = np.mean(y > 0)
-        c = np.clip((2 * share - 1) / (2 * exact.lam), -1, 1)
-        optimum = exact.lam * c**2 + share * (1 - c) + (1 - share) * (1 + c)
+        # The function is a constant c: lam c^2 + p max(0, 1 - c) + (1 - p) max(0, 1 + c).
+        p = np.mean(y > 0)
+        c = np.clip((2 * p - 1) / (2 * exact.lam), -1, 1)
+        optimum = exact.lam * c**2 + p * (1 - c) + (1 - p) * (1 + c)
         found = reference.primal_risk(exact, path.beta[q])
         assert found == pytest.approx(optimum, abs=TRUE * TOLERANCE)
 

@@ -145,7 +145,7 @@ def test_one_byte_less_stores_less(storage):
 
 
 @pytest.mark.parametrize("extra_rows", [0, 7, 100])
-def test_no_more_rows_are_held_than_the_budget_has_room_for(extra_rows):
+def test_no_more_rows_are_held_than_fit_into_the_budget(extra_rows):
     X, y = noisy(600)
     cell = make_cell(X, y, budget("rows", 600, 3, 2, extra_rows), 2)
     assert cell.row_counts["held"] == 20 + extra_rows
@@ -162,7 +162,7 @@ def test_more_threads_than_announced_get_their_rows_too():
     assert cell.row_counts["held"] <= 4 * PINNED
 
 
-def test_with_room_for_all_rows_none_is_made_twice():
+def test_if_all_rows_fit_none_is_computed_twice():
     X, y = noisy(300)
     # Less than a stored matrix takes, as that has its own scratch memory: one row short of it.
     cell = make_cell(X, y, budget("kernel", 300, 3, 1) - 1)

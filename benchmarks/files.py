@@ -34,7 +34,7 @@ from benchmarks.generated import covlike, draw, fill_higgs, higgslike, toy4
 from benchmarks.sets import read
 from benchmarks.tables import print_table
 from localsvm.data.files import Schema, open_file, open_writer
-from localsvm.streaming import predict_batches
+from localsvm.evaluation.streaming import predict_batches
 
 GENERATED = {"toy4": toy4, "higgslike": higgslike, "covlike": covlike}
 GENERATED_ROWS = 200_000

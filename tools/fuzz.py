@@ -63,7 +63,7 @@ def model() -> Target:
         except localsvm.LocalSVMError:
             return
 
-    golden = ROOT / "tests" / "model" / "golden"
+    golden = ROOT / "tests" / "storage" / "golden"
     return Target(run, [file.read_bytes() for file in sorted(golden.glob("*/*.lsvm"))])
 
 

@@ -1,4 +1,4 @@
-"""Makes tests/model/golden/format-N: model files of the present format N, and what their models predict.
+"""Makes tests/storage/golden/format-N: model files of the present format N, and what their models predict.
 
     python tools/make_golden_models.py
 
@@ -13,9 +13,9 @@ import pandas as pd
 
 from localsvm import Grid, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data import toy_mixture
-from localsvm.model.store import FORMAT_VERSION
+from localsvm.storage.model_file import FORMAT_VERSION
 
-TARGET = Path(__file__).parents[1] / "tests" / "model" / "golden" / f"format-{FORMAT_VERSION}"
+TARGET = Path(__file__).parents[1] / "tests" / "storage" / "golden" / f"format-{FORMAT_VERSION}"
 N_ROWS = 60
 # Large lams make small coefficients, so that sums round to about the same on every processor.
 SMALL = {"grid": Grid(n_widths=2, lams=(0.1, 0.01)), "n_folds": 2, "cell_size": 20, "n_jobs": 1}

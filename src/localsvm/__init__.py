@@ -10,6 +10,7 @@
 
 import os as _os
 import warnings as _warnings
+from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
 
 from localsvm._native import available_simd_levels as _available_simd_levels
@@ -25,12 +26,11 @@ from localsvm.errors import (
     MissingPackage,
     PrecisionWarning,
 )
-from localsvm.lazy import load_when_asked as _load_when_asked
-from localsvm.version import __version__
+from localsvm.storage.version import __version__
 
 if TYPE_CHECKING:
     from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
-    from localsvm.verdict import advise
+    from localsvm.evaluation.advise import advise
 
 _forced = _os.environ.get("LOCALSVM_SIMD")
 if _forced and _forced not in _available_simd_levels():
@@ -62,14 +62,22 @@ __all__ = [
 ]
 
 # scikit-learn takes a second to load, and the workers of a cluster do without it.
-__getattr__, __dir__ = _load_when_asked(
-    __name__,
-    {
-        "LocalExpectileRegressor": "localsvm.estimators",
-        "LocalQuantileRegressor": "localsvm.estimators",
-        "LocalSVC": "localsvm.estimators",
-        "LocalSVR": "localsvm.estimators",
-        "advise": "localsvm.verdict",
-        "load": "localsvm.estimators",
-    },
-)
+_LOADED_ON_FIRST_USE = {
+    "LocalExpectileRegressor": "localsvm.estimators",
+    "LocalQuantileRegressor": "localsvm.estimators",
+    "LocalSVC": "localsvm.estimators",
+    "LocalSVR": "localsvm.estimators",
+    "advise": "localsvm.evaluation.advise",
+    "load": "localsvm.estimators",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(_LOADED_ON_FIRST_USE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LOADED_ON_FIRST_USE})

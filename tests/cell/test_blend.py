@@ -13,8 +13,8 @@ from localsvm.cell import Grid, train_cell
 from localsvm.cell.blend import blend
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import make_folds
-from localsvm.losses import Expectile, Pinball, Squared
-from localsvm.reduction import Regression
+from localsvm.tasks import Regression
+from localsvm.tasks.losses import Expectile, Pinball, Squared
 
 WIDTHS, LAMS = (1.0, 0.4, 0.2, 0.1), (1e-1, 1e-2, 1e-3)
 LOSSES = (Squared(tolerance=1e-8), Expectile(0.8, tolerance=1e-8), Pinball(0.3, tolerance=1e-6))

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
 from localsvm.cell.path import validate
-from localsvm.losses import Hinge, Pinball
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import Hinge, Pinball
 
 seeds = st.integers(0, 2**32 - 1)
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from localsvm import Grid, InvalidParameter
 from localsvm.cell import CellSettings
-from localsvm.losses import Squared
-from localsvm.reduction import Regression
+from localsvm.tasks import Regression
+from localsvm.tasks.losses import Squared
 
 positive = st.floats(1e-3, 1e3)
 RULES = ("default", "liquidsvm", "paper")

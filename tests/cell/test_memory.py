@@ -11,8 +11,8 @@ from localsvm.cell.memory import cell_bytes
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.errors import InvalidParameter
-from localsvm.losses import Expectile, Squared
-from localsvm.reduction import Regression
+from localsvm.tasks import Regression
+from localsvm.tasks.losses import Expectile, Squared
 
 N, D = 400, 4
 GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[1e-1, 1e-2, 1e-3])

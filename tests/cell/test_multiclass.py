@@ -6,14 +6,14 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import reference
 from cells import PlainHinge, blobs, same_cells, settings_for, task_of
 
-from localsvm import _reference as reference
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.folds import make_folds
 from localsvm.cell.path import STATUS, Cancelled
-from localsvm.reduction import Binary, OneVsOne, OneVsRest
+from localsvm.tasks import Binary, OneVsOne, OneVsRest
 
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7
 LAM, WIDTH = 3e-2, 1.0

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import reference
 from cells import (
     cell_values,
     settings_for,
@@ -9,7 +10,6 @@ from cells import (
     toy_task,
 )
 
-from localsvm import _reference as reference
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.extent import median_distance
 from localsvm.cell.select import EQUAL_RISK

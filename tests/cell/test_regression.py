@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import reference
 from cells import cell_values, same_cells, settings_for, task_of
 from scipy.optimize import minimize
 
-from localsvm import _reference as reference
 from localsvm.cell import CellSettings, Grid, train_cell
 from localsvm.cell.folds import make_folds
-from localsvm.losses import Pinball, Tube
-from localsvm.reduction import Levels, Regression, TubeRegression
+from localsvm.tasks import Levels, Regression, TubeRegression
+from localsvm.tasks.losses import Pinball, Tube
 
 LEVELS = (0.1, 0.5, 0.9)
 TIGHT, REFERENCE_TIGHT = 1e-6, 1e-7

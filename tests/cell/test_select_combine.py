@@ -2,18 +2,18 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from localsvm import _reference as reference
 from localsvm.cell.columns import Columns
 from localsvm.cell.combine import combine, fold_shares, kernel_sums, terms_by_width
 from localsvm.cell.folds import FoldedRows
 from localsvm.cell.select import EQUAL_RISK, select, select_lams, select_width
 from localsvm.cell.trained import CellFunctions
-from localsvm.losses import Hinge
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import Hinge
 
 grid_shapes = st.tuples(st.integers(1, 4), st.integers(1, 6), st.integers(1, 6))
 n_folds = st.shared(st.integers(1, 8), key="folds")

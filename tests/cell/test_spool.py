@@ -8,8 +8,8 @@ import pytest
 from cells import same_cells, settings_for, toy_task
 
 from localsvm.cell import train_cell
-from localsvm.cell.spool import Spool
-from localsvm.reduction import Binary
+from localsvm.storage.spool import Spool
+from localsvm.tasks import Binary
 
 
 @pytest.fixture(scope="module")

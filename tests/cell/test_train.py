@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import reference
 from cells import (
     PLAIN,
     PlainHinge,
@@ -17,15 +18,14 @@ from cells import (
     toy_task,
 )
 
-from localsvm import _reference as reference
 from localsvm._native import CancelToken
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
 from localsvm.cell.folds import make_folds
 from localsvm.cell.path import STATUS, Cancelled
 from localsvm.cell.select import EQUAL_RISK
 from localsvm.data import toy_mixture
-from localsvm.losses import Hinge
-from localsvm.reduction import Binary
+from localsvm.tasks import Binary
+from localsvm.tasks.losses import Hinge
 
 TOLERANCE = Hinge().tolerance
 TIGHT = 1e-6  # a gap at which two solutions are practically equal

@@ -6,8 +6,8 @@ import pytest
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
 from localsvm.cell.path import BoxPaths, NativeCell, PathPlan, validate
-from localsvm.losses import Hinge, Pinball, Tube
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import Hinge, Pinball, Tube
 
 N, ENDS = 60, (20, 44, 60)
 PART = np.arange(0, N, 3)

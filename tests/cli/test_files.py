@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import confusion_matrix
 
 import localsvm
-from localsvm.streaming import predict_batches
+from localsvm.evaluation.streaming import predict_batches
 
 
 def predicted(shell, model, data, *options):

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from fitted import SMALL, UNFITTED, frame, numbers, toy
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
 import localsvm
 from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
-from localsvm import _reference as reference
 from localsvm.data.scaling import AffineScaling
 from localsvm.model import gradient
 from localsvm.partition.base import AveragingPartition

@@ -13,8 +13,8 @@ import pytest
 
 from localsvm import LocalSVC
 from localsvm.cell.settings import CellSettings
-from localsvm.fit import fit_model
-from localsvm.preparation import FitSettings
+from localsvm.fit.fit import fit_model
+from localsvm.fit.prepare import FitSettings
 
 # Each takes half a minute and more: large cells; a great many small ones; one traversal that splits off cell after
 # cell; a pilot beside which there is nothing to do.

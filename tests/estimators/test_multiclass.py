@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 
 from localsvm import Grid, InvalidData, LocalSVC
 from localsvm.cell import CellSettings
-from localsvm.reduction import OneVsOne, OneVsRest
-from localsvm.training import _TASK_COPIES
+from localsvm.fit.training import _TASK_COPIES
+from localsvm.tasks import OneVsOne, OneVsRest
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-import localsvm.training
+import localsvm.fit.training
 from localsvm import (
     Grid,
     InvalidData,
@@ -246,6 +246,6 @@ def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
 
 
 def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
-    monkeypatch.setattr(localsvm.training, "available_memory", lambda: 2000)
+    monkeypatch.setattr(localsvm.fit.training, "available_memory", lambda: 2000)
     with pytest.raises(InvalidData, match=r"but this process can have 0\.002 MB"):
         small().fit(*rows)

@@ -7,7 +7,7 @@ import pytest
 from localsvm import Grid, LocalSVC
 from localsvm.data import toy_mixture
 from localsvm.estimators.progress import ProgressBar, line
-from localsvm.training import Progress
+from localsvm.fit.training import Progress
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 

@@ -17,9 +17,9 @@ from sklearn.base import clone
 
 import localsvm
 from localsvm import CannotWrite, Grid, InvalidFile, InvalidParameter, LocalSVC, LocalSVR
-from localsvm.checkpoint import Checkpoint
 from localsvm.estimators.stored import user_info
-from localsvm.model.store import open_model, write_model
+from localsvm.storage.checkpoint import Checkpoint
+from localsvm.storage.model_file import open_model, write_model
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),

@@ -115,6 +115,6 @@ def wide(n=3000, d=30_000):
     ],
 )
 def test_a_wide_matrix_that_does_not_fit_when_dense_is_refused_with_numbers(variant, sentence, monkeypatch):
-    monkeypatch.setattr("localsvm.preparation.hash_blocks", lambda *_: pytest.fail("work had started"))
+    monkeypatch.setattr("localsvm.fit.prepare.hash_blocks", lambda *_: pytest.fail("work had started"))
     with pytest.raises(InvalidData, match=sentence):
         small(**variant).fit(*wide())

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import reference
 from cells import coefficients, support_vectors
 
 from localsvm import Grid, LocalSVC
-from localsvm import _reference as reference
 from localsvm.data import toy_mixture
 from localsvm.model import predict, predict_scores
 

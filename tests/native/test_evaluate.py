@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from localsvm import _reference as reference
 from localsvm._native import evaluate
 
 KERNELS = ("gauss", "laplace", "manhattan")

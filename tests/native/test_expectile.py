@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION
 from squares import ENDS, LAMS, TOLERANCE, UNIT, WEIGHT, X200, Y200, equal, finite, smooth, solve
 
-from localsvm import _reference as reference
 from localsvm._native import CancelToken
 
 TRUE = 1.01  # the gap is computed from float32 products

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm import _native
-from localsvm import _reference as reference
 from localsvm._native import evaluate, gradients, mean_squared_gradients
 
 KERNELS = ("gauss", "laplace", "manhattan")

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from localsvm import _native
-from localsvm import _reference as reference
 from localsvm._native import Cell, kernel_values
 
 KERNELS = ("gauss", "laplace", "manhattan")

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm import _native
-from localsvm import _reference as reference
 
 LEVELS = _native.available_simd_levels()
 every_level = pytest.mark.parametrize("level", LEVELS)

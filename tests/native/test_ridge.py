@@ -4,6 +4,7 @@ import threading
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION
@@ -25,7 +26,6 @@ from squares import (
     solve,
 )
 
-from localsvm import _reference as reference
 from localsvm._native import CancelToken, available_simd_levels, set_simd_level, simd_level
 
 TIGHT = 1e-7

@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
+import reference
 from cells import coefficients, support_vectors
 from problems import TOLERANCE
 
 import localsvm
 from localsvm import _native
-from localsvm import _reference as reference
 from localsvm.cell import CellSettings, CellTask, Grid, train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import reference
 from problems import (
     BOUND_ROUNDING,
     CONVERGED,
@@ -29,7 +30,6 @@ from problems import (
     solve,
 )
 
-from localsvm import _reference as reference
 from localsvm._native import Cell, StopRule
 from localsvm.data import toy_mixture
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from problems import (
@@ -30,7 +31,6 @@ from problems import (
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from localsvm import _reference as reference
 from localsvm._native import CancelToken, Cell, StopRule
 
 # ----------------------------------------------------------------------------------------- oracles

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import reference
 
-from localsvm import _reference as reference
 from localsvm.partition import Partition, overlap
 from localsvm.partition.overlap import build_overlap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi

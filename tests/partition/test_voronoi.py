@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localsvm import _reference as reference
 from localsvm.errors import InvalidData
 from localsvm.partition import Partition, voronoi, voronoi_partition
 from localsvm.partition.voronoi import SplitLimit, build_voronoi

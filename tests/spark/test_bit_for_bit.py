@@ -6,8 +6,8 @@ from spark_frames import columns_of, frame_of, in_order
 from spark_problems import PROBLEMS, two_classes
 
 from localsvm import LocalSVC
-from localsvm.model.store import model_bytes
 from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, assembly, predict
+from localsvm.storage.model_file import model_bytes
 
 
 def on_cluster(problem):

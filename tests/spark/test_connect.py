@@ -5,7 +5,6 @@ import pytest
 from spark_frames import frame_of, in_order
 from spark_problems import PROBLEMS
 
-from localsvm.model.store import model_bytes
 from localsvm.spark import (
     LocalSVMClassificationModel,
     LocalSVMClassifier,
@@ -13,6 +12,7 @@ from localsvm.spark import (
     LocalSVMRegressor,
     TprTnrEvaluator,
 )
+from localsvm.storage.model_file import model_bytes
 
 CLASSES, NUMBERS = PROBLEMS["two classes"], PROBLEMS["numbers"]
 OUTPUTS = ("prediction", "rawPrediction", "probability")

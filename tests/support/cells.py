@@ -7,8 +7,8 @@ import numpy as np
 from localsvm.cell import CellSettings, CellTask, Grid
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
-from localsvm.losses import Hinge
-from localsvm.reduction import Binary
+from localsvm.tasks import Binary
+from localsvm.tasks.losses import Hinge
 
 SMALL_GRID = Grid(widths=[4.0, 1.0, 0.3], lams=[3e-1, 1e-1, 3e-2])
 

@@ -7,7 +7,7 @@ from zlib import crc32
 
 import numpy as np
 
-from localsvm.records import pack, unpack
+from localsvm.storage.record import pack, unpack
 
 
 def record_of(header, data=b""):

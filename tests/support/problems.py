@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import reference
 
-from localsvm import _reference as reference
 from localsvm._native import Cell, StopRule
 from localsvm.cell.path import STATUS
 from localsvm.data import toy_mixture

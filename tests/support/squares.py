@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
+import reference
 
-from localsvm import _reference as reference
 from localsvm._native import SquareCell, StopRule
 
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]

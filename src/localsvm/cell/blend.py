@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.columns import Columns
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
 
 _MEMBERS = 10  # of a mean, counted as often as they are in it
 _MOST_WIDTHS = 3  # each is trained once more, and predicts

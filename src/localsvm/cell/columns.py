@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.folds import FoldedRows
-from localsvm.losses import Loss
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import Loss
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.trained import PHASES, CellFunctions, Certificates, OutOfFold, TrainedCell
-from localsvm.reduction import unbounded
+from localsvm.tasks import unbounded
 
 
 def constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:

@@ -17,8 +17,8 @@ from localsvm import _native
 from localsvm._native import CancelToken, Cell, PathJob, StopRule, solve_paths
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
-from localsvm.losses import BoxLoss
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import BoxLoss
 
 STATUS = _native.STATUS
 """How a solve ends: converged, max_steps, precision (float32 allows no further progress), cancelled, or skipped (racing

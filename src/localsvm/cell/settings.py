@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from localsvm.cell.grid import KERNEL_WIDTH, Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
 from localsvm.data.content import Rows
-from localsvm.losses import Squares
-from localsvm.reduction import Binary, Reduction
+from localsvm.tasks import Binary, Reduction
+from localsvm.tasks.losses import Squares
 
 _FOLDS_OF_A_SINGLE_SPLIT = 5
 

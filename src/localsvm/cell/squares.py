@@ -25,8 +25,8 @@ from localsvm.cell.path import (
     uncancelled,
     validate,
 )
-from localsvm.losses import Expectile, Loss, Squares
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
+from localsvm.tasks.losses import Expectile, Loss, Squares
 
 _MAX_ITERATIONS = 2000  # passes over the kernel matrix; far more than any solve was seen to need
 

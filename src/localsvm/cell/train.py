@@ -32,7 +32,7 @@ from localsvm.cell.trained import (
     TrainedCell,
     count_unconverged,
 )
-from localsvm.reduction import Problem
+from localsvm.tasks import Problem
 
 # On the risk that a gap is compared with, where solves only tell the shares of machines that are trained once more.
 _SLACK_OF_BLENDS = 5.0

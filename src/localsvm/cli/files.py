@@ -16,8 +16,8 @@ from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.stored import estimator_of, user_info
 from localsvm.evaluation import Evaluation
-from localsvm.model.store import StoredModel, open_model
-from localsvm.streaming import evaluate_file, predict_batches
+from localsvm.evaluation.streaming import evaluate_file, predict_batches
+from localsvm.storage.model_file import StoredModel, open_model
 
 
 def run_predict(

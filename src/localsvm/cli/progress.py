@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from localsvm.cli.output import amount, duration
-from localsvm.memory import resident_memory
-from localsvm.training import Progress as Step
+from localsvm.fit.memory import resident_memory
+from localsvm.fit.training import Progress as Step
 
 _SECONDS_BETWEEN = 0.1
 

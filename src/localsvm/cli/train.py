@@ -14,7 +14,6 @@ import pyarrow as pa
 import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
-from localsvm.checkpoint import Checkpoint, read_manifest
 from localsvm.cli.failures import STOPPED
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
@@ -25,8 +24,10 @@ from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.parameters import check_memory
-from localsvm.forecast import Forecast
-from localsvm.memory import available_memory, give_back_large_blocks
+from localsvm.fit.forecast import Forecast
+from localsvm.fit.memory import available_memory, give_back_large_blocks
+from localsvm.storage.checkpoint import Checkpoint
+from localsvm.storage.manifest import read_manifest
 
 ESTIMATORS: dict[str, type[LocalEstimator]] = {
     "classify": LocalSVC,

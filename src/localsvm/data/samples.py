@@ -12,7 +12,6 @@ from importlib import resources
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtr, ndtri
-from sklearn.utils import check_random_state
 
 N_WILDERNESS_AREAS = 4
 N_SOIL_TYPES = 40
@@ -100,6 +99,8 @@ def toy_mixture(
     """
     _require_positive("n_samples", n_samples)
     _require_positive("n_features", n_features)
+    from sklearn.utils import check_random_state  # takes a second, which workers need not wait
+
     random = check_random_state(random_state)
     positive = random.random_sample(n_samples) < POSITIVE_SHARE
     X = np.empty((n_samples, n_features), dtype=np.float32)

@@ -38,18 +38,18 @@ from localsvm.estimators.parameters import (
 from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
-from localsvm.fit import FitResult, fit_model
-from localsvm.forecast import Forecast, forecast_fit
+from localsvm.fit.fit import FitResult, fit_model
+from localsvm.fit.forecast import Forecast, forecast_fit
+from localsvm.fit.prepare import FitSettings, available_threads
+from localsvm.fit.training import OnProgress, Progress
 from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import Rows, assign_rows, predict_scores
-from localsvm.model.store import StoredModel, write_model
 from localsvm.model.table import CellTable
 from localsvm.partition.build import PartitionPlan
-from localsvm.preparation import FitSettings, available_threads
-from localsvm.records import Fields
-from localsvm.reduction import Reduction
-from localsvm.training import OnProgress, Progress
+from localsvm.storage.fields import Fields
+from localsvm.storage.model_file import StoredModel, write_model
+from localsvm.tasks import Reduction
 
 CellRecord = dict[str, Any]
 RowsLike = ArrayLike | Table | PreparedRows

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from localsvm.checkpoint import Checkpoint
 from localsvm.errors import InvalidParameter
+from localsvm.storage.checkpoint import Checkpoint
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}

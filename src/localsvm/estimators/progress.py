@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from localsvm.training import Progress
+from localsvm.fit.training import Progress
 
 _WIDTH = 24
 
@@ -27,7 +27,7 @@ def line(progress: Progress) -> str:
     Examples
     --------
     >>> from localsvm.estimators.progress import line
-    >>> from localsvm.training import Progress
+    >>> from localsvm.fit.training import Progress
     >>> line(Progress(cells_done=40, n_cells=80, samples_done=50_000, n_samples=100_000, seconds=10.0))
     'localsvm [############............]  50%  40/80 cells  5,000 rows/s  10 s left '
     """

@@ -18,12 +18,12 @@ from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_choice, check_levels, check_positive
 from localsvm.estimators.targets import check_targets
 from localsvm.estimators.weights import check_magnitude, check_weights
-from localsvm.fit import FitResult
-from localsvm.losses import Expectile, Pinball, Squared
-from localsvm.model.store import StoredModel
-from localsvm.records import Fields
-from localsvm.reduction import Levels, Reduction, Regression, TubeRegression
-from localsvm.training import OnProgress
+from localsvm.fit.fit import FitResult
+from localsvm.fit.training import OnProgress
+from localsvm.storage.fields import Fields
+from localsvm.storage.model_file import StoredModel
+from localsvm.tasks import Levels, Reduction, Regression, TubeRegression
+from localsvm.tasks.losses import Expectile, Pinball, Squared
 
 
 class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]

@@ -13,12 +13,13 @@ import numpy as np
 
 from localsvm.cell.grid import Grid
 from localsvm.data.columns import Category, Columns
+from localsvm.decision.decide import Decision, OutOfFoldScores
+from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
-from localsvm.left_out import Decision, LeftOutScores
 from localsvm.model.local_model import LocalModel
-from localsvm.operating_point import OperatingPoint, RocPoints
 from localsvm.partition import CoarseCells
-from localsvm.records import Fields, pack
+from localsvm.storage.fields import Fields
+from localsvm.storage.record import pack
 
 Values = dict[str, Any]
 
@@ -132,7 +133,7 @@ def read_decision(fields: Fields | None) -> Decision | None:
     )
 
 
-def left_out_values(left_out: LeftOutScores | None) -> Values | None:
+def left_out_values(left_out: OutOfFoldScores | None) -> Values | None:
     """Return left-out scores as plain values, in the types that files have."""
     if left_out is None:
         return None
@@ -144,7 +145,7 @@ def left_out_values(left_out: LeftOutScores | None) -> Values | None:
     }
 
 
-def read_left_out(fields: Fields | None, n_machines: int) -> LeftOutScores | None:
+def read_left_out(fields: Fields | None, n_machines: int) -> OutOfFoldScores | None:
     """Return the left-out scores of plain values."""
     if fields is None:
         return None
@@ -154,4 +155,4 @@ def read_left_out(fields: Fields | None, n_machines: int) -> LeftOutScores | Non
     if len(cell) and not (cell.min() >= 0 and cell.max() < n_cells):
         raise fields.refuse(f"it has samples of cells that are not among its {n_cells}")
     y, weight, count = (fields.array(name, np.float64, len(scores)) for name in ("y", "weight", "count"))
-    return LeftOutScores(scores, y, weight, count, cell, n_cells)
+    return OutOfFoldScores(scores, y, weight, count, cell, n_cells)

@@ -13,8 +13,8 @@ from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVR
 from localsvm.estimators.state import read_parameters
-from localsvm.model.store import StoredModel, open_model
-from localsvm.records import Fields
+from localsvm.storage.fields import Fields
+from localsvm.storage.model_file import StoredModel, open_model
 
 _KINDS: dict[str, type[LocalEstimator]] = {
     kind.__name__: kind for kind in (LocalSVC, LocalSVR, LocalQuantileRegressor, LocalExpectileRegressor)

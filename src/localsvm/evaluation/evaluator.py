@@ -19,7 +19,7 @@ from localsvm.evaluation.classes import ClassTally
 from localsvm.evaluation.numbers import LevelTally, MeanTally
 from localsvm.evaluation.result import Evaluation
 from localsvm.partition.base import AveragingPartition
-from localsvm.reduction import Levels
+from localsvm.tasks import Levels
 
 
 class Evaluator:

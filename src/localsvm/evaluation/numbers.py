@@ -15,8 +15,8 @@ from localsvm.errors import InvalidData
 from localsvm.estimators.targets import check_targets
 from localsvm.evaluation.intervals import Estimate, Means, share
 from localsvm.evaluation.result import Measure, Pairs, ReliabilityBin
-from localsvm.losses import Expectile, Pinball
 from localsvm.model.local_model import LocalModel
+from localsvm.tasks.losses import Expectile, Pinball
 
 FloatArray = NDArray[np.float64]
 

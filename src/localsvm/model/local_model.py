@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from localsvm.calibration import Calibration
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.scaling import Scaling
+from localsvm.decision.calibration import Calibration
 from localsvm.partition.base import Partition
-from localsvm.reduction import Reduction
+from localsvm.tasks import Reduction
 
 
 @dataclass(frozen=True)

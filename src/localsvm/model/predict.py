@@ -13,9 +13,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.calibration import Calibration
 from localsvm.data.rows import PreparedRows, ScaledRows
 from localsvm.data.source import RowSource, block_rows, row_blocks
+from localsvm.decision.calibration import Calibration
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
 from localsvm.partition.build import check_assignment

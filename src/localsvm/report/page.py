@@ -23,10 +23,10 @@ from sklearn.utils.validation import check_is_fitted
 from localsvm.errors import InvalidParameter
 from localsvm.evaluation.result import Evaluation
 from localsvm.report import tables
-from localsvm.report.advice import advise
 from localsvm.report.cells import QUANTITIES, CellsDisplay, cell_quantities
 from localsvm.report.partition import PartitionDisplay, cell_colours
 from localsvm.report.predictions import PredictionDisplay
+from localsvm.report.recommendations import advise
 from localsvm.report.relevance import RelevanceDisplay
 from localsvm.report.reliability import ReliabilityDisplay
 from localsvm.report.style import require, theme

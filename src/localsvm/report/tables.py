@@ -17,8 +17,8 @@ from localsvm.evaluation.cells import WORST_CELLS, worst_cells
 from localsvm.evaluation.places import Places
 from localsvm.evaluation.result import Confusion, Evaluation, Measure
 from localsvm.model.local_model import LocalModel
-from localsvm.report.advice import cv_risk, scaling_name
 from localsvm.report.cells import cell_quantities
+from localsvm.report.recommendations import cv_risk, scaling_name
 from localsvm.report.style import percent, short
 
 MOST_CELLS = 300

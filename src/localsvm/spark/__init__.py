@@ -5,11 +5,11 @@ sample that the content of the rows determines. So the model is the one that a s
 bit. It works in classic and in Connect mode.
 """
 
+from importlib import import_module as _import_module
 from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 
 from localsvm.errors import MissingPackage
-from localsvm.lazy import load_when_asked as _load_when_asked
 
 for _package in ("pandas", "pyarrow", "pyspark"):
     if _find_spec(_package) is None:
@@ -31,13 +31,21 @@ __all__ = [
 ]
 
 # Tasks on the workers need other modules of this package, not these.
-__getattr__, __dir__ = _load_when_asked(
-    __name__,
-    {
-        "LocalSVMClassificationModel": "localsvm.spark.classifier",
-        "LocalSVMClassifier": "localsvm.spark.classifier",
-        "LocalSVMRegressionModel": "localsvm.spark.regressor",
-        "LocalSVMRegressor": "localsvm.spark.regressor",
-        "TprTnrEvaluator": "localsvm.spark.evaluator",
-    },
-)
+_LOADED_ON_FIRST_USE = {
+    "LocalSVMClassificationModel": "localsvm.spark.classifier",
+    "LocalSVMClassifier": "localsvm.spark.classifier",
+    "LocalSVMRegressionModel": "localsvm.spark.regressor",
+    "LocalSVMRegressor": "localsvm.spark.regressor",
+    "TprTnrEvaluator": "localsvm.spark.evaluator",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LOADED_ON_FIRST_USE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(_import_module(_LOADED_ON_FIRST_USE[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LOADED_ON_FIRST_USE})

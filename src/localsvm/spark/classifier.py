@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from pyspark.ml.base import Estimator
 from pyspark.sql import DataFrame
 
+from localsvm.decision.operating_point import OperatingPoint
 from localsvm.estimators.classifier import LocalSVC
-from localsvm.operating_point import OperatingPoint
 from localsvm.spark.fit import fit_distributed
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.params import ClassifierParams

@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from localsvm.cell.trained import PHASES, TrainedCell
+from localsvm.decision.decide import FittedDecision
 from localsvm.errors import InvalidFile
-from localsvm.left_out import Judgement
-from localsvm.model.cell_record import cell_values, read_cell
-from localsvm.model.parts import coarse_values, read_coarse
-from localsvm.model.store import StoredModel, headline_values, read_headline
 from localsvm.partition.coarse import CoarseCells
-from localsvm.records import Fields, unpack
-from localsvm.reduction import Reduction
 from localsvm.spark.training import COLUMNS, arrow_schema, frame_schema, record_of
+from localsvm.storage.cell_record import cell_values, read_cell
+from localsvm.storage.fields import Fields
+from localsvm.storage.model_file import StoredModel, headline_values, read_headline
+from localsvm.storage.parts import coarse_values, read_coarse
+from localsvm.storage.record import unpack
+from localsvm.tasks import Reduction
 
 if TYPE_CHECKING:
     from localsvm.estimators.base import LocalEstimator
@@ -117,7 +118,7 @@ class Finishing:
     """By coarse cell and place."""
     reduction: Reduction
     """That the cells were trained for."""
-    judgement: Judgement
+    decision: FittedDecision
     n_features: int
 
     def cells_of(self, trained: DataFrame) -> DataFrame:
@@ -127,7 +128,7 @@ class Finishing:
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the row of the model of that of a trained cell."""
         number = int(self.numbers[row["coarse"]][row["place"]])
-        cell = self.judgement.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
+        cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
         record = record_of(cell_values(replace(cell, number=number)))
         return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
 

@@ -24,12 +24,11 @@ from localsvm.estimators.parameters import check_relevance
 from localsvm.estimators.regressors import LocalRegressor
 from localsvm.estimators.targets import check_unit
 from localsvm.estimators.weights import check_magnitude
-from localsvm.fit import FitResult
-from localsvm.model.store import StoredModel
+from localsvm.fit.fit import FitResult
+from localsvm.fit.prepare import FitSettings, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
+from localsvm.fit.training import MemoryLimit
+from localsvm.metric.relevance import Metric
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
-from localsvm.preparation import FitSettings, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
-from localsvm.reduction import Binary
-from localsvm.relevance import Metric
 from localsvm.spark.assembly import Assembled, assemble, gather
 from localsvm.spark.blocks import Block
 from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
@@ -38,8 +37,9 @@ from localsvm.spark.distributed import DistributedModel
 from localsvm.spark.frames import training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
 from localsvm.spark.training import Training, trained_cells
-from localsvm.training import MemoryLimit
-from localsvm.version import __version__
+from localsvm.storage.model_file import StoredModel
+from localsvm.storage.version import __version__
+from localsvm.tasks import Binary
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def _become_fitted(
     coarse = model.coarse
     none = np.empty(0)
     checked = Checked(np.empty((0, 0)), None, none, none, problem.settings, problem.classes)
-    judgement = model.judgement
-    estimator._keep(FitResult(model.model, seconds, judgement.decision, metric.weights, judgement.left_out), checked)
+    judgement = model.decision
+    estimator._keep(FitResult(model.model, seconds, judgement.decision, metric.weights, judgement.scores), checked)
     estimator.cells_, estimator.n_cells_ = model.table.records(), len(model.table)
     estimator.n_features_in_ = problem.survey.n_features
     if not isinstance(plan.features, str):

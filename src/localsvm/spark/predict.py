@@ -27,21 +27,22 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
 from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, StructField, StructType
 
-from localsvm.calibration import Calibration
 from localsvm.data.scaling import Scaling, no_scaling
+from localsvm.decision.calibration import Calibration
 from localsvm.errors import InvalidData
 from localsvm.model.local_model import LocalModel
-from localsvm.model.parts import read_partition
 from localsvm.model.predict import predict_classes, predict_scores
-from localsvm.model.store import model_bytes, read_model
 from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
-from localsvm.records import Fields, unpack
 from localsvm.spark.columns import FeatureColumns, matrix_of
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
 from localsvm.spark.frames import feature_column, quoted
 from localsvm.spark.training import frame_schema
+from localsvm.storage.fields import Fields
+from localsvm.storage.model_file import model_bytes, read_model
+from localsvm.storage.parts import read_partition
+from localsvm.storage.record import unpack
 
 BROADCAST_BYTES = 32 << 20
 """Size up to which a model is broadcast: Spark Connect sends it with every plan, of 128 MB at most."""

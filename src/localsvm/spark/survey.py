@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from localsvm.errors import InvalidData
-from localsvm.records import pack, unpack
 from localsvm.spark.columns import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+from localsvm.storage.record import pack, unpack
 
 FloatArray = NDArray[np.float64]
 

@@ -24,18 +24,18 @@ from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import Scaling, no_scaling
-from localsvm.memory import available_memory
-from localsvm.model.cell_record import cell_values, out_of_fold_values
-from localsvm.model.parts import partition_values
+from localsvm.fit.memory import available_memory
+from localsvm.fit.prepare import CellTasks, FitSettings, available_threads
+from localsvm.fit.training import MemoryLimit, plan_memory, train_cells
 from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
-from localsvm.preparation import CellTasks, FitSettings, available_threads
-from localsvm.records import pack
 from localsvm.spark.blocks import SCHEMA as BLOCKS
 from localsvm.spark.blocks import Block, read_blocks, write_blocks
 from localsvm.spark.coarse import Rows, Sized
 from localsvm.spark.columns import Layout, TrainingRows
-from localsvm.training import MemoryLimit, plan_memory, train_cells
+from localsvm.storage.cell_record import cell_values, out_of_fold_values
+from localsvm.storage.parts import partition_values
+from localsvm.storage.record import pack
 
 COLUMNS = {
     "coarse": "int",

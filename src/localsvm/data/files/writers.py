@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from localsvm.data.durable import replacing_path
 from localsvm.data.files.damage import first_line
 from localsvm.data.files.options import STANDARD, FileOptions, compression_of, format_of
 from localsvm.data.files.schema import Schema
 from localsvm.data.files.write_arrow import write_arrow, write_parquet
 from localsvm.data.files.write_npz import write_npz
 from localsvm.data.files.write_text import write_csv, write_libsvm
-from localsvm.durable import replacing_path
 from localsvm.errors import InvalidData, InvalidParameter
 
 

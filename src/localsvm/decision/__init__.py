@@ -1,0 +1,1 @@
+"""From out-of-fold scores to decisions: operating points and calibrated probabilities."""

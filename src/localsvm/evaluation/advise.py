@@ -1,0 +1,278 @@
+"""Which way to train on some rows: cells of two sizes, one machine on a sample, or random chunks.
+
+Enters: rows and targets, perhaps an estimator. Leaves: a `Verdict`. Locality does not always win: the paper's SUSY is
+a set where chunks are as good.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.utils.multiclass import type_of_target
+
+from localsvm.data.labels import Labels
+from localsvm.data.rows import smallest_hashes
+from localsvm.errors import InvalidData
+from localsvm.estimators import LocalSVC, LocalSVR
+from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike
+from localsvm.evaluation.intervals import Estimate
+from localsvm.evaluation.paired import Losses
+from localsvm.fit.prepare import FitSettings, present_rows
+from localsvm.fit.training import OnProgress
+from localsvm.fit.trial import TargetRows, Trial, run_trial
+from localsvm.partition.base import hash_blocks
+from localsvm.partition.build import AUTO_SIZES, PartitionPlan
+
+_LARGER_CELLS = 2.5
+_SUBSAMPLE = 4  # cells: rows of the one machine
+_CHUNKS = 16  # that are averaged; more make the mean hardly better
+_TRIED = 24  # cells, by their rows: of larger ones fewer
+_HELD_OUT = 5  # one row of so many
+_FEWEST_ROWS = 100
+_SHOWN_ROWS = 100_000  # whose prediction is timed, in words
+_MEASURES = {"squared": "mean squared error", "pinball": "pinball loss", "expectile": "expectile loss"}
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to train, and what it is worth."""
+
+    name: str
+    parameters: dict[str, Any]
+    """Of the estimator."""
+    n_rows: int
+    """Rows that it trains on, of all there are."""
+    n_cells: int
+    tried_cells: int
+    loss: Estimate
+    """On rows that were held out, with its 95 % interval."""
+    fit_seconds: float
+    """Forecast, on all rows."""
+    predict_seconds: float
+    """Forecast, of 100 000 rows."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All ways that were tried, and the one to take."""
+
+    measure: str
+    """What the loss is: "error", "mean squared error", ..."""
+    n_rows: int
+    n_features: int
+    held_out: int
+    """Rows that were not trained on."""
+    ways: tuple[Way, ...]
+    chosen: Way
+    sentence: str
+    """Which way to take, and why."""
+    seconds: float
+    """What finding out took."""
+
+    def __str__(self) -> str:
+        """Return a table of the ways, and the verdict."""
+        header = ("", self.measure, "95 % interval", "fit, s", f"predict {_SHOWN_ROWS:,}, s", "cells")
+        lines = [header, *(self._line(way) for way in self.ways)]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        texts = [
+            "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip() for line in lines
+        ]
+        return "\n".join([*texts, "", self.sentence])
+
+    def _line(self, way: Way) -> tuple[str, ...]:
+        value, low, high = (_shown(number, self.measure) for number in (way.loss.value, way.loss.low, way.loss.high))
+        mark = "> " if way is self.chosen else "  "
+        seconds = (f"{way.fit_seconds:.3g}", f"{way.predict_seconds:.3g}")
+        return (mark + way.name, value, f"{low} to {high}", *seconds, f"{way.n_cells:,}")
+
+
+def advise(
+    X: RowsLike,
+    y: TargetsLike,
+    sample_weight: ArrayLike | None = None,
+    *,
+    estimator: LocalEstimator | None = None,
+    callback: OnProgress | None = None,
+) -> Verdict:
+    """Compare ways to train on these rows, and say which one to take.
+
+    One row of five is held out. Cells of two sizes are those of a fit to all others, of which about two dozen are
+    trained; one machine is trained on a random sample, and random chunks on 16 of them. Of the ways whose loss is
+    within one standard error of the least, the one that is fastest in fitting and predicting all rows is taken.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Samples.
+    y : array-like of shape (n_samples,)
+        Targets.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the samples.
+    estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor, optional
+        Has the parameters, `cell_size` among them, which is 2000 for "auto"; `partition` is what is compared. Not
+        fitted. By default `LocalSVC()` for classes and `LocalSVR()` for other numbers.
+    callback : callable, optional
+        Called with the `Progress` of the cells that are trained, from none to all for each way.
+
+    Returns
+    -------
+    Verdict
+        Loss with its interval, and forecast seconds, of every way; ``print`` shows a table.
+
+    Examples
+    --------
+    >>> import localsvm
+    >>> from localsvm.data import load_covtype_sample
+    >>> X, y = load_covtype_sample()
+    >>> estimator = localsvm.LocalSVC(cell_size=300, grid=3, scaling="minmax")
+    >>> verdict = localsvm.advise(X[:3000], y[:3000], estimator=estimator)
+    >>> [way.name for way in verdict.ways]
+    ['cells of 300 rows', 'cells of 750 rows', 'one machine on 1,200 rows', 'random chunks of 300 rows']
+    >>> verdict.chosen in verdict.ways
+    True
+    >>> better = estimator.set_params(**verdict.chosen.parameters)
+    """
+    begin = time.perf_counter()
+    estimator = _estimator_for(y) if estimator is None else clone(estimator)
+    checked = estimator._check(X, y, sample_weight)
+    settings = replace(checked.settings, checkpoint=None)
+    rows, held_out = _split(TargetRows(*present_rows(checked.rows, checked.target, checked.weight)), settings)
+    tried = dict(_try_all(rows, held_out, settings, callback))
+    chosen = _choose(tried, len(rows.y) + len(held_out.y))
+    reduction = settings.cell.reduction
+    measure = "error" if reduction.is_classification else _MEASURES.get(reduction.loss.name, "loss")
+    return Verdict(
+        measure=measure,
+        n_rows=len(rows.y) + len(held_out.y),
+        n_features=rows.X.shape[1],
+        held_out=len(held_out.y),
+        ways=tuple(tried.values()),
+        chosen=tried[chosen],
+        sentence=_sentence(tried, chosen, measure),
+        seconds=time.perf_counter() - begin,
+    )
+
+
+def _estimator_for(y: TargetsLike) -> LocalEstimator:
+    is_class = isinstance(y, Labels) or type_of_target(y) in ("binary", "multiclass")
+    return LocalSVC() if is_class else LocalSVR()
+
+
+def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetRows]:
+    """Hold rows out by their content: equal rows are on the same side, and sums round alike for any order."""
+    if len(rows.y) < _FEWEST_ROWS:
+        raise InvalidData(f"advice needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Use LocalSVC().")
+    # Another seed than that of the fit, whose samples are those of small hashes.
+    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed + 1, map)
+    out = hashes % np.uint64(_HELD_OUT) == 0
+    numbers = np.flatnonzero(out)
+    return rows.some(np.flatnonzero(~out)), rows.some(numbers[np.argsort(hashes[numbers], kind="stable")])
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A way before it is tried."""
+
+    name: str
+    partition: str
+    cell_size: int
+    n_rows: int
+    """Of the rows to train on, that are used."""
+
+
+def _plans(n: int, size: int) -> Iterator[_Plan]:
+    larger, sampled = int(_LARGER_CELLS * size), min(n, _SUBSAMPLE * size)
+    yield _Plan(f"cells of {size:,} rows", "voronoi", size, n)
+    if larger < n:
+        yield _Plan(f"cells of {larger:,} rows", "voronoi", larger, n)
+    if size < n:
+        yield _Plan(f"one machine on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
+        yield _Plan(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
+
+
+def _try_all(
+    rows: TargetRows, held_out: TargetRows, settings: FitSettings, callback: OnProgress | None
+) -> Iterator[tuple[Losses, Way]]:
+    n, size = len(rows.y), settings.partition.cell_size or AUTO_SIZES[0]
+    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed, map)
+    first: Losses | None = None
+    for plan in _plans(n, size):
+        some = rows if plan.n_rows == n else rows.some(smallest_hashes(hashes, plan.n_rows))
+        # What predicts everywhere predicts the rows that the first cells have predicted.
+        tested = held_out if plan.partition == "voronoi" or first is None else held_out.some(first.number)
+        own = replace(settings, partition=PartitionPlan(plan.partition, plan.cell_size))
+        trial = run_trial(some, tested, own, _TRIED * size, callback)
+        losses = _losses(trial, tested, first if tested is not held_out else None)
+        first = first or losses
+        # The fit has the held-out rows, too; a sample stays as it is; of chunks there are as many more as rows.
+        times = 1.0 if plan.partition == "none" and plan.n_rows < n else (n + len(held_out.y)) / len(some.y)
+        yield losses, _way(plan, trial, losses.mean(is_share=settings.cell.reduction.is_classification), times)
+
+
+def _losses(trial: Trial, tested: TargetRows, first: Losses | None) -> Losses:
+    """Return the losses of a trial; on the rows of the first one, by their numbers and cells there."""
+    if len(trial.number) == 0:
+        raise InvalidData("no row that was held out fell into a cell that was tried: give more rows.")
+    weight = tested.weight[trial.number]
+    if first is None:
+        return Losses(trial.number, trial.loss, weight, trial.cell, 1 - trial.tried_cells / trial.n_cells)
+    return Losses(first.number[trial.number], trial.loss, weight, first.cell[trial.number], first.untried)
+
+
+def _way(plan: _Plan, trial: Trial, loss: Estimate, times: float) -> Way:
+    more = times if plan.partition == "chunks" else 1.0  # of chunks, all of which predict
+    return Way(
+        name=plan.name,
+        parameters={"partition": plan.partition, "cell_size": plan.cell_size},
+        n_rows=round(plan.n_rows * times),
+        n_cells=max(1, round(trial.n_cells * more)),
+        tried_cells=trial.tried_cells,
+        loss=loss,
+        fit_seconds=trial.fit_seconds * times,
+        predict_seconds=_SHOWN_ROWS * trial.predict_seconds * more,
+    )
+
+
+def _choose(tried: dict[Losses, Way], n_rows: int) -> Losses:
+    """Return the fastest of those that are not worse than the best."""
+    best = min(tried, key=lambda losses: tried[losses].loss.value)
+
+    def seconds(losses: Losses) -> float:
+        return tried[losses].fit_seconds + n_rows / _SHOWN_ROWS * tried[losses].predict_seconds
+
+    return min((losses for losses in tried if not _is_worse(losses, best)), key=seconds)
+
+
+def _is_worse(losses: Losses, other: Losses) -> bool:
+    """Return whether losses exceed others by more than one standard error of the difference."""
+    value, error = losses.excess(other)
+    return value > error
+
+
+def _sentence(tried: dict[Losses, Way], chosen: Losses, measure: str) -> str:
+    def told(some: list[Way]) -> str:
+        return ", ".join(f"{way.name} ({_shown(way.loss.value, measure)})" for way in some)
+
+    way = tried[chosen]
+    use = f"Use {way.name}: {measure} {_shown(way.loss.value, measure)}, about {way.fit_seconds:.3g} s to fit."
+    if len(tried) == 1:
+        return f"{use} All rows are one cell: there is nothing to choose."
+    worse = [tried[losses] for losses in tried if _is_worse(losses, chosen)]
+    alike = [other for other in tried.values() if other is not way and other not in worse]
+    if way.parameters["partition"] != "voronoi":
+        use += " Cells gain nothing here."
+    elif all(other in worse for other in tried.values() if other.parameters["partition"] != "voronoi"):
+        use += " Locality pays here."
+    parts = [f"Worse: {told(worse)}."] if worse else []
+    parts += [f"As good, as far as this tells, but slower: {told(alike)}."] if alike else []
+    return " ".join([use, *parts])
+
+
+def _shown(value: float, measure: str) -> str:
+    return f"{100 * value:.2f} %" if measure == "error" else f"{value:.4g}"

@@ -1,0 +1,254 @@
+"""From file to file: rows stream through a fitted estimator, in memory that does not depend on their number.
+
+Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the order of the rows, or an evaluation.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from localsvm.data.columns import Table
+from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
+from localsvm.data.files.loading import OnRows
+from localsvm.data.files.schema import Kind
+from localsvm.data.files.table import read_ahead
+from localsvm.data.rows import PreparedRows
+from localsvm.errors import InvalidData
+from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.regressors import LevelRegressor
+from localsvm.evaluation import Evaluation, Evaluator
+
+BATCH_ROWS = 1 << 18
+"""Rows that are predicted at a time: enough that most cells have some of them."""
+_READ_ROWS = 1 << 16  # rows that are read at a time: few enough that their memory is used again and again
+
+
+@dataclass(frozen=True)
+class Features:
+    """The columns of a file that are the features of an estimator."""
+
+    names: tuple[str, ...]
+    categories: frozenset[str]
+    labels: tuple[str, ...] | None
+    dtype: np.dtype[Any]
+
+    @classmethod
+    def find(cls, estimator: LocalEstimator, file: TableFile, ignored: Sequence[str] = ()) -> Features:
+        """Find them by name, or by position where one of the two has no names."""
+        labels = getattr(estimator, "feature_names_in_", None)
+        known = estimator.n_features_in_ if labels is None else labels.tolist()
+        places = [] if estimator.columns_ is None else [category.column for category in estimator.columns_.categories]
+        named = [] if labels is None else labels.tolist()
+        kinds: dict[str, Kind] = {label: "category" if j in places else "number" for j, label in enumerate(named)}
+        names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
+        dtype = np.dtype(np.float64) if places else number_type(file.schema, names)
+        return cls(names, frozenset(names[j] for j in places), tuple(named) or None, dtype)
+
+    def room(self, n_rows: int) -> NDArray[Any]:
+        """Return memory for rows."""
+        return np.empty((n_rows, len(self.names)), dtype=self.dtype)
+
+    def table(self, batches: Sequence[Any], X: NDArray[Any]) -> Table:
+        """Fill X with the rows of batches."""
+        codes = {name: CategoryCodes(name) for name in self.categories}
+        begin = 0
+        for batch in batches:
+            begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
+        for j, name in enumerate(self.names):
+            if name in codes:
+                known = ~np.isnan(X[:, j])
+                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
+        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        return Table(X, lists, self.labels)
+
+
+def predict_batches(
+    estimator: LocalEstimator,
+    file: TableFile,
+    *,
+    keep: Sequence[str] = (),
+    probabilities: bool = False,
+    target: str | None = None,
+    rows: int = BATCH_ROWS,
+) -> Iterator[Any]:
+    """Predict the rows of a file.
+
+    Parameters
+    ----------
+    estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
+        A fitted one.
+    file : TableFile
+        An open file.
+    keep : sequence of str
+        Columns of the file that are passed through, before the predictions.
+    probabilities : bool
+        Whether classes have a column each with their probability.
+    target : str, optional
+        The column with the truth, which may be in the file: where columns are found by position, it is none of them.
+    rows : int
+        Rows that are predicted at a time.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        In the order of the file.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data.files import open_file
+    >>> from localsvm.evaluation.streaming import predict_batches
+    >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+    >>> file = open_file(pa.table({"size": [0.0, 1.2]}))
+    >>> [batch.to_pydict() for batch in predict_batches(clf, file, keep=["size"])]
+    [{'size': [0.0, 1.2], 'prediction': ['a', 'b']}]
+    """
+    has_target = target in file.schema and len(file.schema.names) > estimator.n_features_in_
+    features = Features.find(estimator, file, [target] if target is not None and has_target else ())
+    file.schema.require(keep, file.name)
+    taken = {name for name, _ in _predicted(estimator, None, probabilities)} & set(keep)
+    if taken:
+        raise InvalidData(
+            f"{file.name} has a column {min(taken)!r}, and so have the predictions: do not pass it through."
+        )
+    # The next batch is predicted while the caller writes this one.
+    return read_ahead(_predict_batches(estimator, file, features, tuple(keep), probabilities, rows), 1)
+
+
+def _predict_batches(
+    estimator: LocalEstimator,
+    file: TableFile,
+    features: Features,
+    keep: tuple[str, ...],
+    probabilities: bool,
+    rows: int,
+) -> Generator[Any, None, None]:
+    # Rows are made of the next batch while this one is predicted.
+    for batch, prepared in read_ahead(_with_rows(estimator, file, features, keep, rows), 1):
+        kept = [(name, batch.column(name)) for name in keep]
+        columns = kept + _predicted(estimator, prepared, probabilities)
+        yield pa.RecordBatch.from_arrays([pa.array(values) for _, values in columns], [name for name, _ in columns])
+
+
+def _with_rows(
+    estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
+) -> Generator[tuple[Any, PreparedRows], None, None]:
+    """Yield the columns to keep, and rows whose memory is used again when those after the next ones are made.
+
+    New memory costs more time than filling it.
+    """
+    used: deque[Any] = deque([None, None], maxlen=2)
+    parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
+    while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
+        n_rows = sum(batch.num_rows for batch in batches)
+        room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
+        used.append(room)
+        checked = estimator._rows(features.table(batches, room[:n_rows]))
+        kept = pa.concat_batches([batch.select(keep) for batch in batches])
+        yield kept, PreparedRows.of(checked, estimator.model_.scaling)
+
+
+def _predicted(
+    estimator: LocalEstimator, rows: PreparedRows | None, probabilities: bool
+) -> list[tuple[str, NDArray[Any] | None]]:
+    """Return the columns of predictions; only their names if there are no rows."""
+    if isinstance(estimator, LocalSVC):
+        if not probabilities:
+            return [("prediction", None if rows is None else estimator.predict(rows))]
+        names = [f"probability_{label}" for label in estimator.classes_.tolist()]
+        if rows is None:
+            return [("prediction", None), *((name, None) for name in names)]
+        found = estimator.predict_proba(rows)
+        # The most probable class is the predicted one; of two that are equally probable, the second.
+        best = (found[:, 1] >= 0.5).astype(np.intp) if len(names) == 2 else found.argmax(axis=1)
+        return [("prediction", estimator.classes_[best]), *zip(names, found.T, strict=True)]
+    names = _value_names(estimator)
+    if rows is None:
+        return [(name, None) for name in names]
+    values = estimator.predict(rows)
+    return list(zip(names, values.reshape(len(values), -1).T, strict=True))
+
+
+def _value_names(estimator: Any) -> list[str]:
+    if isinstance(estimator, LevelRegressor):
+        levels = np.atleast_1d(getattr(estimator, estimator.level_name))
+        return [f"{estimator.level_name}_{level:g}" for level in levels]
+    n_targets = estimator.model_.reduction.n_scores
+    return ["prediction"] if n_targets == 1 else [f"prediction_{j}" for j in range(n_targets)]
+
+
+def evaluate_file(
+    estimator: LocalEstimator,
+    file: TableFile,
+    target: str,
+    weight: str | None = None,
+    *,
+    rows: int = BATCH_ROWS,
+    on_rows: OnRows | None = None,
+) -> Evaluation:
+    """Compare the predictions for the rows of a file with the truth.
+
+    Parameters
+    ----------
+    estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
+        A fitted one.
+    file : TableFile
+        An open file.
+    target : str
+        The column with the truth.
+    weight : str, optional
+        The column with the weights of the rows.
+    rows : int
+        Rows that are predicted at a time.
+    on_rows : callable, optional
+        Called after every batch with the rows so far and those of the file, if known.
+
+    Returns
+    -------
+    Evaluation
+        Measures with confidence intervals, and the worst cells.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.data.files import open_file
+    >>> from localsvm.evaluation.streaming import evaluate_file
+    >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+    >>> file = open_file(pa.table({"size": [0.0, 1.2], "kind": ["a", "a"]}))
+    >>> evaluate_file(clf, file, "kind").headline.value
+    0.5
+    """
+    others = [target, *([weight] if weight else [])]
+    file.schema.require(others, file.name)
+    features = Features.find(estimator, file, ignored=others)
+    evaluator = Evaluator(estimator)
+    done = 0
+    for batch, prepared in read_ahead(_with_rows(estimator, file, features, tuple(others), rows), 1):
+        mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
+        evaluator.add(prepared, _truth(estimator, batch.column(target), target, file.name), mass)
+        done += batch.num_rows
+        if on_rows is not None:
+            on_rows(done, file.n_rows)
+    return evaluator.result()
+
+
+def _truth(estimator: LocalEstimator, column: Any, name: str, file: str) -> NDArray[Any]:
+    """Return a column of targets as the estimator knows them: text where classes are text."""
+    if column.null_count:
+        raise InvalidData(f"the target {name!r} of {file} has {column.null_count} missing values. Drop these rows.")
+    if isinstance(estimator, LocalSVC) and estimator.classes_.dtype.kind in "UO":
+        codes = CategoryCodes(name)
+        places = codes.encode(column)
+        return np.array(codes.names)[places.astype(np.intp)]
+    return np.asarray(column.to_numpy(zero_copy_only=False))

@@ -1,0 +1,314 @@
+"""The model file: everything prediction needs, opened without reading it all.
+
+Enters: a `LocalModel` and a path. Leaves: a file, written whole or not at all; and a `StoredModel`, whose cells are
+read from the file, which stays mapped into memory, when they are asked for. docs/files.md has the format:
+
+    magic, format version | record of cell 0 | record of cell 1 | ... | record of the model | record of seconds | end
+
+Opening checks the last three; a cell is checked when it is first touched. All but the record of seconds is decided
+by the data and the settings: two fits that give the same model write the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, BinaryIO
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from localsvm.cell.trained import PHASES, TrainedCell
+from localsvm.data.durable import replacing
+from localsvm.errors import InvalidFile
+from localsvm.model.local_model import LocalModel
+from localsvm.model.table import CellTable
+from localsvm.partition.base import AveragingPartition
+from localsvm.storage.cell_record import cell_values
+from localsvm.storage.fields import Fields
+from localsvm.storage.parts import (
+    calibration_values,
+    partition_values,
+    read_calibration,
+    read_partition,
+    read_reduction,
+    read_scaling,
+    reduction_values,
+    scaling_values,
+)
+from localsvm.storage.record import ALIGNMENT, pack, unpack
+from localsvm.storage.stored_cells import StoredCells
+from localsvm.storage.version import __version__
+from localsvm.tasks import Binary
+
+FORMAT_VERSION = 1
+"""Of the files that are written; all up to this one are read."""
+
+_MAGIC = b"\x89LSVM\r\n\x1a"  # as PNG's: a transfer that changes line ends shows
+_HEAD = struct.Struct(f"<8sI{ALIGNMENT - 12}x")
+_END = struct.Struct("<QQQI8s")
+_END_MAGIC = b"LSVM-end"
+
+_LEAST_OUTPUT = 24  # bytes that a cell has of each of its functions: a constant and two bounds
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class StoredModel:
+    """What a model file holds."""
+
+    model: LocalModel
+    table: CellTable
+    """The cells at a glance."""
+    info: dict[str, Any]
+    """What the writer added, plain values."""
+    seconds: dict[str, float]
+    """That the fit took, by phase."""
+    library: str
+    """The version of localsvm that wrote the file."""
+
+    def verify(self) -> None:
+        """Check every cell; opening has checked the rest.
+
+        Raises
+        ------
+        InvalidFile
+            If a cell is damaged, or is not the one that the table has.
+        """
+        found = CellTable.of(self.model.cells)
+        for name, column in vars(self.table).items():
+            if getattr(found, name).tobytes() != column.tobytes():  # NaN is equal to itself here
+                raise InvalidFile(f"the {name} of some cell is not what the model file has in its table.")
+
+
+def write_model(
+    path: PathLike,
+    model: LocalModel,
+    info: Mapping[str, Any] | None = None,
+    seconds: Mapping[str, float] | None = None,
+) -> None:
+    """Write a model to a file, which takes the place of what was there when all of it is on the disk.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    model : LocalModel
+        A model; its partition and its losses must be those of localsvm.
+    info : mapping, optional
+        Plain values to keep with it: numbers, text, lists, dicts, arrays.
+    seconds : mapping of str to float, optional
+        How long the fit took, by phase.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from localsvm import LocalSVC
+    >>> from localsvm.storage.model_file import open_model, write_model
+    >>> clf = LocalSVC(grid=3).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.lsvm"
+    ...     write_model(path, clf.model_, info={"author": "me"})
+    ...     stored = open_model(path)
+    >>> stored.info, stored.table.size
+    ({'author': 'me'}, array([4]))
+    """
+    shared = _shared_values(model, CellTable.of(model.cells), info)
+    with replacing(path) as file:
+        _write(file, model.cells, shared, seconds)
+
+
+def model_bytes(
+    model: LocalModel, info: Mapping[str, Any] | None = None, seconds: Mapping[str, float] | None = None
+) -> bytes:
+    """Return what `write_model` writes."""
+    file = io.BytesIO()
+    _write(file, model.cells, _shared_values(model, CellTable.of(model.cells), info), seconds)
+    return file.getvalue()
+
+
+def _write(
+    file: BinaryIO, cells: Sequence[TrainedCell], shared: dict[str, Any], seconds: Mapping[str, float] | None
+) -> None:
+    file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
+    places = np.array([_append(file, cell_values(cell)) for cell in cells], dtype=np.int64)
+    begin, size = _append(file, {**shared, "places": places.reshape(len(cells), 2)})
+    _, size_of_seconds = _append(file, _second_values(cells, dict(seconds or {})))
+    end = struct.pack("<QQQ", begin, size, size_of_seconds)
+    file.write(end + struct.pack("<I8s", crc32(end), _END_MAGIC))
+
+
+def _append(file: BinaryIO, value: object) -> tuple[int, int]:
+    """Write a record; return where it begins and how long it is."""
+    begin = file.tell()
+    file.writelines(pack(value))
+    return begin, file.tell() - begin
+
+
+def _shared_values(model: LocalModel, table: CellTable, info: Mapping[str, Any] | None) -> dict[str, Any]:
+    return {
+        "library": __version__,
+        "n_features": model.n_features,
+        "scaling": scaling_values(model.scaling),
+        "partition": partition_values(model.partition),
+        "reduction": reduction_values(model.reduction),
+        "calibration": calibration_values(model.calibration),
+        "table": vars(table),
+        "info": dict(info or {}),
+    }
+
+
+def headline_values(stored: StoredModel) -> dict[str, Any]:
+    """Return all of a model but its cells as plain values, for those who keep the cells elsewhere."""
+    return {**_shared_values(stored.model, stored.table, stored.info), "seconds": stored.seconds}
+
+
+def read_headline(whole: Fields) -> StoredModel:
+    """Return the model of plain values, without cells."""
+    table = _read_table(whole.part("table"))
+    model = _read_shared(whole, len(table))
+    return StoredModel(model, table, whole.table("info"), whole.table("seconds"), whole.text("library"))
+
+
+def _second_values(cells: Sequence[TrainedCell], fit: dict[str, float]) -> dict[str, Any]:
+    of_cells = np.array([[cell.seconds[phase] for phase in PHASES] for cell in cells], dtype=np.float64)
+    fit = {name: float(seconds) for name, seconds in fit.items()}
+    return {"phases": PHASES, "cells": of_cells.reshape(len(cells), len(PHASES)), "fit": fit}
+
+
+def open_model(path: PathLike) -> StoredModel:
+    """Open a model file: its cells stay in the file until they are asked for.
+
+    The file is mapped into memory. It may be replaced or deleted meanwhile, as `write_model` does it; a program that
+    shortens it in place takes the cells away from under this one.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    StoredModel
+        The model and what is known of it.
+
+    Raises
+    ------
+    InvalidFile
+        If it is not a model file, not all of it, damaged, or of a later format.
+    """
+    name = os.fspath(path)
+    return read_model(_mapped(name), name)
+
+
+def read_model(buffer: memoryview, name: str) -> StoredModel:
+    """Return the model of the bytes of a model file; its cells are read when they are asked for."""
+    begin, end, end_of_seconds = _checked_ends(buffer, name)
+    whole = Fields(unpack(buffer[begin:end], f"the record of the model in {name!r}"), repr(name))
+    times = Fields(unpack(buffer[end:end_of_seconds], f"the record of seconds in {name!r}"), repr(name))
+    return _read_whole(whole, times, buffer[:begin])
+
+
+def _mapped(name: str) -> memoryview:
+    if os.path.exists(name) and not os.path.isfile(name):
+        kind = "a directory" if os.path.isdir(name) else "no regular file"
+        raise InvalidFile(f"{name!r} is {kind}: a model file is needed.")
+    with open(name, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            raise InvalidFile(f"{name!r} is empty: a model file is needed.")
+        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+
+
+def _checked_ends(buffer: memoryview, name: str) -> tuple[int, int, int]:
+    """Return where the record of the model begins and ends, and where that of seconds ends."""
+    begin = bytes(buffer[: len(_MAGIC)])
+    if begin != _MAGIC[: len(begin)]:
+        raise InvalidFile(f"{name!r} is not a model file of localsvm: it begins with {begin!r}.")
+    if len(buffer) < _HEAD.size + _END.size:
+        raise _incomplete(buffer, name)
+    _, format_version = _HEAD.unpack(buffer[: _HEAD.size])
+    if format_version > FORMAT_VERSION:
+        raise InvalidFile(
+            f"{name!r} has format version {format_version}, but localsvm {__version__} reads up to "
+            f"{FORMAT_VERSION}. Install a later localsvm."
+        )
+    *places, checksum, magic = _END.unpack(buffer[-_END.size :])
+    if magic != _END_MAGIC:
+        raise _incomplete(buffer, name)
+    first, size, size_of_seconds = places
+    last = first + size + size_of_seconds
+    if crc32(buffer[-_END.size : -12]) != checksum or last != len(buffer) - _END.size or format_version == 0:
+        raise InvalidFile(
+            f"{name!r} is damaged: its first or last bytes were changed. Copy it again, or make it again."
+        )
+    return first, first + size, last
+
+
+def _incomplete(buffer: memoryview, name: str) -> InvalidFile:
+    return InvalidFile(f"{name!r} is not complete: it ends after {len(buffer)} bytes. Copy it again, or make it again.")
+
+
+def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel:
+    table = _read_table(whole.part("table"))
+    n_cells, model = len(table), _read_shared(whole, len(table))
+    n_outputs = model.reduction.n_outputs
+    if _LEAST_OUTPUT * n_outputs * n_cells > len(buffer):
+        raise whole.refuse(f"its cells have no room for {n_outputs} functions each")
+    phases = times.texts("phases")
+    cells = StoredCells(
+        buffer=buffer,
+        places=_read_places(whole, n_cells, len(buffer)),
+        seconds=times.array("cells", np.float64, n_cells, len(phases)),
+        phases=phases,
+        n_features=model.n_features,
+        n_outputs=n_outputs,
+        what=whole.what,
+    )
+    return StoredModel(
+        model=replace(model, cells=cells),
+        table=table,
+        info=whole.table("info"),
+        seconds=times.table("fit"),
+        library=whole.text("library"),
+    )
+
+
+def _read_shared(whole: Fields, n_cells: int) -> LocalModel:
+    """Return the model without its cells."""
+    n_features = whole.integer("n_features", least=1)
+    reduction = read_reduction(whole.part("reduction"))
+    partition = read_partition(whole.part("partition"), n_cells, n_features)
+    n_curves = 1 if isinstance(partition, AveragingPartition) else n_cells
+    n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
+    calibration = read_calibration(whole.optional("calibration"), n_curves, n_classes)
+    scaling = read_scaling(whole.part("scaling"), n_features)
+    return LocalModel(n_features, scaling, partition, reduction, (), calibration)
+
+
+def _read_table(part: Fields) -> CellTable:
+    n_cells = part.array("size", np.int64, None).size
+    n_problems = part.array("n_problems", np.int64, n_cells)
+    if n_cells == 0 or (n_problems < 0).any():
+        raise part.refuse("it has no cells, or cells of less than no problems")
+    total = int(n_problems.sum())
+    columns = {}
+    for field in fields(CellTable):
+        is_integer = field.name in ("size", "support_vectors", "n_problems")
+        length = total if field.name in ("width", "lam") else n_cells
+        columns[field.name] = part.array(field.name, np.int64 if is_integer else np.float64, length)
+    return CellTable(**columns)
+
+
+def _read_places(whole: Fields, n_cells: int, end: int) -> NDArray[np.int64]:
+    places = whole.array("places", np.int64, n_cells, 2)
+    begin, size = places.T
+    inside = (begin >= _HEAD.size) & (begin <= end) & (size >= 0) & (size <= end - begin)
+    if not inside.all() or (begin % ALIGNMENT).any():
+        raise whole.refuse("a cell is not where it could be")
+    return places

@@ -1,0 +1,77 @@
+"""Files of any length through an estimator: a few batches at a time, in order."""
+
+import threading
+from itertools import count, islice
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from localsvm import InvalidData, LocalSVC
+from localsvm.data.files import Schema, TableFile, open_file
+from localsvm.evaluation.streaming import evaluate_file, predict_batches
+
+ROWS = 50
+
+
+@pytest.fixture(scope="module")
+def clf():
+    return LocalSVC(grid=2).fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+
+
+def batch(number):
+    return pa.record_batch({"id": np.full(ROWS, number), "x": np.linspace(0.0, 1.2, ROWS)})
+
+
+def table_file(batches):
+    """A file of these batches, which are made when they are read."""
+    schema = Schema.of(batch(0).schema, "made up")
+    return TableFile("made up", schema, None, lambda names, rows: (found.select(names) for found in batches))
+
+
+def test_a_file_without_end_is_read_only_a_little_ahead_of_its_predictions(clf):
+    read = []
+
+    def endless():
+        for number in count():
+            read.append(number)
+            yield batch(number)
+
+    expected = clf.predict(batch(0).column("x").to_numpy()[:, None]).tolist()
+    predictions = predict_batches(clf, table_file(endless()), keep=["id"], target="id", rows=ROWS)
+    for number, found in enumerate(islice(predictions, 20)):
+        assert found.to_pydict() == {"id": [number] * ROWS, "prediction": expected}
+        assert len(read) <= number + 12
+    predictions.close()
+
+
+def test_who_stops_early_leaves_no_threads(clf):
+    before = threading.active_count()
+    predictions = predict_batches(clf, table_file(map(batch, range(100))), target="id", rows=ROWS)
+    next(predictions)
+    predictions.close()
+    assert threading.active_count() == before
+
+
+def test_an_error_of_a_later_batch_is_raised_after_the_predictions_of_earlier_ones(clf):
+    def damaged():
+        yield from map(batch, range(9))
+        raise OSError("the disk is gone")
+
+    found = []
+    with pytest.raises(InvalidData, match="made up cannot be read: the disk is gone"):
+        for predicted in predict_batches(clf, table_file(damaged()), keep=["id"], target="id", rows=ROWS):
+            found += predicted["id"].unique().to_pylist()
+    assert found == list(range(8))  # the last one waits for rows to be joined with
+
+
+@pytest.mark.parametrize("rows", [1, 7, 100])
+def test_batches_of_any_size_give_the_same_evaluation(clf, rows):
+    x = np.linspace(0.0, 1.2, 40)
+    truth, weight = np.where(x > 0.4, "b", "a"), np.arange(40) % 3 + 1.0
+    file = open_file(pa.table({"x": x, "kind": truth, "w": weight}))
+    told = []
+    found = evaluate_file(clf, file, "kind", "w", rows=rows, on_rows=lambda done, _: told.append(done))
+    error = np.average(clf.predict(x[:, None]) != truth, weights=weight)
+    assert found.headline.value == pytest.approx(error)
+    assert told[-1] == found.n_rows == 40

@@ -6,9 +6,9 @@
 //
 // Method: with c = lam W and a_i = w_i tau or w_i (1 - tau) by the sign of r_i = y_i - f(x_i), the minimizer solves
 // (K + c diag(1/a)) beta = y: least squares with weights that depend on the solution.  A Newton step solves this
-// equation for the a of the last step.  It is a descent direction; if the full step does not decrease the gap, a line search
-// shortens it.  The inner equation is solved by MINRES for a correction, so that each step starts from a true residual.
-// Each lam starts from the solution of the last one.
+// equation for the a of the last step.  It is a descent direction; if the full step does not decrease the gap, a line
+// search shortens it.  The inner equation is solved by MINRES for a correction, so that each step starts from a true
+// residual.  Each lam starts from the solution of the last one.
 //
 // Stops when the duality gap is at most `tolerance`.  The dual has a ridge that depends on the sign of beta; with a(s)
 // the factor for the sign of s the gap is

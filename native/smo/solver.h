@@ -19,18 +19,18 @@
 //
 // State, and what stays true of it:
 //
-//   beta, r        float32, in the step loop.  lo <= beta <= hi.  r = t - K (beta + carry), up to rounding since the last
-//                  refresh, and without the pending step, which is in beta but not yet in r.
+//   beta, r        float32, in the step loop.  lo <= beta <= hi.  r = t - K (beta + carry), up to rounding since the
+//                  last refresh, and without the pending step, which is in beta but not yet in r.
 //   carry          what rounding took off beta in extrapolation steps (extrapolation.h); zero after a refresh.
 //   base, base_r   double.  base_r = t - K base.  `base` is the beta of the last refresh, moved with its bounds since.
-//   start,         double.  validation_r = t - K start, on the validation fold.  `start` is the beta for which values of
-//   validation_r   the fold were computed last, moved with its bounds since.
+//   start,         double.  validation_r = t - K start, on the validation fold.  `start` is the beta for which values
+//   validation_r   of the fold were computed last, moved with its bounds since.
 //   bound_unit,    bound_unit_i is the bound at scale 1 at which beta_i was when the last lam ended; 0 if inside.
 //   bound_f        bound_f = K bound_unit, in double.  When the scale grows by g, coefficients at a bound move by
 //                  g bound_unit, and r, base_r and validation_r by -g bound_f: no row of K is needed.
 //
-// Gradient reconstruction (`refresh_residual`) keeps rounding from accumulating over a path: it brings base_r up to date
-// and r with it, before a solve is certified whose steps could have left a visible error in r.
+// Gradient reconstruction (`refresh_residual`) keeps rounding from accumulating over a path: it brings base_r up to
+// date and r with it, before a solve is certified whose steps could have left a visible error in r.
 #pragma once
 
 #include <cstdint>

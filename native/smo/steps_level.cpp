@@ -20,7 +20,8 @@
 //   bit     31   30 ............. index_bits   index_bits - 1 .. 0
 //         [ 0  | upper bits of the score     | index               ]    non-negative floats order as integers
 //
-// Each lane of four vectors keeps its own largest key; the lanes are compared at the end.  The ranges are swept in order:
+// Each lane of four vectors keeps its own largest key; the lanes are compared at the end.  The ranges are swept in
+// order:
 //
 //   [ rows before the validation fold ][ rows after it: three quarters ^ last quarter ]
 //

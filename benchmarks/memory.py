@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.sets import cells
 from localsvm.cell import CellSettings, CellTask, Grid, path, train_cell
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import canonical_rows
 

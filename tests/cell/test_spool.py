@@ -18,7 +18,7 @@ def trained():
     return [train_cell(toy_task(n, 3, seed), settings) for seed, n in enumerate((40, 70, 55))]
 
 
-def test_cells_are_what_they_were(trained, tmp_path):
+def test_spooled_cells_are_unchanged(trained, tmp_path):
     spool = Spool(tmp_path)
     points = np.random.default_rng(0).normal(size=(20, 3)).astype(np.float32)
     for cell, kept in zip(trained, [spool.keep(cell) for cell in trained], strict=True):
@@ -29,7 +29,7 @@ def test_cells_are_what_they_were(trained, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_threads_do_not_write_over_each_other(trained, tmp_path):
+def test_threads_do_not_overwrite_each_other(trained, tmp_path):
     spool = Spool(tmp_path)
     with ThreadPoolExecutor(4) as pool:
         kept = list(pool.map(spool.keep, trained * 20))

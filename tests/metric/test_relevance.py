@@ -18,8 +18,7 @@ from localsvm import (
     LocalSVC,
     LocalSVR,
 )
-from localsvm.cell.extent import cell_radius
-from localsvm.cell.grid import KERNELS
+from localsvm.cell.grid import KERNELS, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.columns import Table

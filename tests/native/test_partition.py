@@ -45,7 +45,7 @@ def same_bits(found, expected):
 
 def split_by_reference(X, counts, size, radius=np.inf, tiny=0.0):
     cells = reference.farthest_first(X, counts, size, radius, tiny)
-    return cells.centres, cells.labels, cells.squared
+    return cells.centers, cells.labels, cells.squared
 
 
 # ------------------------------------------------------------------------------------------- hashes
@@ -76,7 +76,7 @@ def test_the_nearest_center_is_that_of_the_reference(level, data, n_centers):
     _native.set_simd_level(level)
     X, _ = data
     centers = np.ascontiguousarray(X[::-1][:n_centers])
-    same_bits(_native.nearest_centers(X, centers), reference.nearest_centre(X, centers))
+    same_bits(_native.nearest_centers(X, centers), reference.nearest_center(X, centers))
 
 
 @every_level
@@ -85,7 +85,7 @@ def test_any_number_of_rows_and_features_will_do(level, n, d):
     _native.set_simd_level(level)
     rng = np.random.default_rng(n)
     X, centers = (rng.normal(size=(m, d)).astype(np.float32) for m in (n, 30))
-    same_bits(_native.nearest_centers(X, centers), reference.nearest_centre(X, centers))
+    same_bits(_native.nearest_centers(X, centers), reference.nearest_center(X, centers))
 
 
 def test_no_rows_have_no_centers():

@@ -177,22 +177,19 @@ def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:
 
 
 def _add_problem(cell: Cell, problem: Problem) -> int:
-    dual = cast(BoxLoss, problem.loss).dual(problem.y, problem.weight)
+    dual = cast(BoxLoss, problem.loss).dual(problem.y, problem.weight, problem.side)
     return cell.add_problem(dual.target, dual.lo, dual.hi, problem.clip)
 
 
 def validate(columns: Columns, values: NDArray[np.float32]) -> Validation:
-    """Score out-of-fold values (lam, column), clipped, by risk and by training loss, in all folds."""
+    """Sum risks and training losses of out-of-fold values (lam, column), clipped, by problem, fold and lam."""
     f: NDArray[np.float64] = np.minimum(np.maximum(values, -columns.clip), columns.clip)
-    risk = _sums(columns, [loss.risk(columns.y[where], f[:, where]) for loss, where in columns.losses()])
+    loss = _sums(columns, columns.losses(f))
     if all(problem.loss.risk_is_value for problem in columns.problems):
-        return Validation(risk, risk)
-    return Validation(
-        risk, _sums(columns, [loss.value(columns.y[where], f[:, where]) for loss, where in columns.losses()])
-    )
+        return Validation(loss, loss)
+    return Validation(_sums(columns, columns.risks(f)), loss)
 
 
-def _sums(columns: Columns, scores: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put (lam, column) side by side, and sum to (problem, fold, lam)."""
-    values = scores[0] if len(scores) == 1 else np.concatenate(scores, axis=1)
-    return np.moveaxis(columns.by_fold(values * columns.weight), 0, -1)
+def _sums(columns: Columns, of_column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum weighted values (lam, column) to (problem, fold, lam)."""
+    return np.moveaxis(columns.by_fold(of_column * columns.weight), 0, -1)

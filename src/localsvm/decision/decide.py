@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum, TrainedCell
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFoldSamples, SupportSum, TrainedCell
+from localsvm.data.types import FloatArray
 from localsvm.decision.calibration import Calibration, fit_binary, fit_multiclass
 from localsvm.decision.operating_point import (
     OperatingPoint,
@@ -25,7 +26,6 @@ from localsvm.decision.operating_point import (
 )
 from localsvm.tasks import Binary, Reduction
 
-FloatArray = NDArray[np.float64]
 Factors = Callable[[NDArray[np.floating]], FloatArray]
 
 _CONFIDENCE = 0.95  # that the false-alarm rate stays within its bound on new samples
@@ -68,7 +68,7 @@ class OutOfFoldScores:
 
     @classmethod
     def of(
-        cls, parts: Sequence[LeftOutSamples], factors: Factors | None, averaged: bool, cell_weight: float
+        cls, parts: Sequence[OutOfFoldSamples], factors: Factors | None, averaged: bool, cell_weight: float
     ) -> OutOfFoldScores:
         """Gather the scores of all cells; cells that are averaged in prediction count as one.
 

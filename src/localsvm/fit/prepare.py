@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.arranged import ArrangedRows
 from localsvm.data.content import Rows, canonical_rows, distinct_rows

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from localsvm.cell.grid import KERNELS
-from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, LeftOutSamples, OutOfFold, TrainedCell
+from localsvm.cell.trained import CellFunctions, Certificates, KernelSum, OutOfFold, OutOfFoldSamples, TrainedCell
 from localsvm.storage.fields import Fields
 
 
@@ -130,7 +130,7 @@ def _read_certificates(fields: Fields, n_widths: int, n_lams: int) -> Certificat
     )
 
 
-def out_of_fold_values(scores: LeftOutSamples) -> dict[str, Any]:
+def out_of_fold_values(scores: OutOfFoldSamples) -> dict[str, Any]:
     """Return left-out samples and their scores."""
     return {"scores": scores.scores, "y": scores.y, "weight": scores.weight}
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import KernelSum, LeftOutSamples, OutOfFold, SupportSum, TrainedCell
+from localsvm.cell.trained import KernelSum, OutOfFold, OutOfFoldSamples, SupportSum, TrainedCell
 from localsvm.data.disk import RowFile
 
 
@@ -40,7 +40,7 @@ class Spool:
     def _keep_sum(self, part: SupportSum) -> SpooledSum:
         return SpooledSum(part.outputs, part.width, self._write(part.support_vectors), self._write(part.coefficients))
 
-    def _keep_samples(self, samples: LeftOutSamples) -> SpooledSamples:
+    def _keep_samples(self, samples: OutOfFoldSamples) -> SpooledSamples:
         return SpooledSamples(*(self._write(values) for values in (samples.scores, samples.y, samples.weight)))
 
     def _write(self, values: NDArray[Any]) -> Place:

@@ -23,7 +23,7 @@ def nearest_rows(X: NDArray[np.float32], centre: NDArray[np.float32], count: int
     """
     if count <= 0 or len(X) == 0:
         return np.arange(0), 0.0
-    _, squared = _native.nearest_centres(X, np.ascontiguousarray(centre)[None, :])
+    _, squared = _native.nearest_centers(X, np.ascontiguousarray(centre)[None, :])
     inside = np.arange(len(X))
     if len(X) > count:
         inside = np.flatnonzero(squared < np.partition(squared, count)[count])

@@ -71,7 +71,7 @@ def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.i
     while waiting:
         number, rows = waiting.pop()
         node = nodes[number]
-        labels, squared[rows] = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
+        labels, squared[rows] = _native.nearest_centers(X if len(rows) == len(X) else X[rows], node.centers)
         to = node.children[labels]
         leaves[rows] = -1 - to
         inner = to >= 0
@@ -288,7 +288,7 @@ class _TreeBuilder:
         distances = np.empty(len(members), dtype=np.float32)
 
         def fill(block: slice) -> None:
-            labels[block], distances[block] = _native.nearest_centres(self.rows.take(members[block]), centers)
+            labels[block], distances[block] = _native.nearest_centers(self.rows.take(members[block]), centers)
 
         for_each(self.map, fill, self.rows.blocks(0, len(members)))
         return labels, distances

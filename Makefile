@@ -100,7 +100,7 @@ $(VENV)/.installed: $(VENV)/.build-tools $(BUILD_INPUTS)
 $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
-	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e . pytest hypothesis
 	@touch $@
 
 $(VENV)/.docs-tools: $(VENV)/.installed

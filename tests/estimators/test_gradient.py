@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import localsvm
 from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
+from localsvm.estimators.base import check_rows
 from localsvm.model import gradient
 from localsvm.partition.base import AveragingPartition
 
@@ -70,7 +71,7 @@ def said(estimator, X):
 
 def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
     estimator, X = fitted
-    rows = np.asarray(estimator._rows(X)[:], dtype=np.float64)
+    rows = np.asarray(check_rows(estimator, X)[:], dtype=np.float64)
     cells = estimator.apply(X)
     np.testing.assert_allclose(exact(estimator, rows, cells), said(estimator, X), atol=rounding(estimator))
 

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from localsvm import Grid, InvalidData, LocalSVC
 from localsvm.cell import CellSettings
-from localsvm.fit.training import _TASK_COPIES
+from localsvm.fit.memory import _TASK_COPIES
 from localsvm.tasks import OneVsOne, OneVsRest
 
 pytestmark = [

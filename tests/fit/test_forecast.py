@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 from localsvm import Grid, InvalidData, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data import toy_mixture
-from localsvm.fit.forecast import spread_by_size
+from localsvm.fit.partial import spread_by_size
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 

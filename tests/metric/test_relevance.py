@@ -234,7 +234,7 @@ def test_a_feature_of_weight_zero_does_not_count():
         ([[1, 2, 3]], "relevance has shape (1, 3), the data 3 features: give"),
         ([1, -2, 3], "relevance[1]=-2: give"),
         ([1, 2, np.nan], "relevance[2]=nan: give"),
-        ([0, 0, 0], "all weights of relevance are 0, so that all rows are alike: give"),
+        ([0, 0, 0], "all weights of relevance are 0, so that all rows are equal: give"),
     ],
     ids=repr,
 )

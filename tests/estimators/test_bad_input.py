@@ -196,7 +196,7 @@ def test_one_row_is_one_class(no_work):
 
 @pytest.mark.parametrize("variant", [{}, {"refit": "retrain"}, {"search": "racing"}])
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_two_rows_are_told_apart(variant, scaling):
+def test_two_rows_are_separated(variant, scaling):
     clf = LocalSVC(scaling=scaling, **variant).fit([[0.0, 5.0], [1.0, 5.0]], ["a", "b"])
     assert clf.predict([[0.0, 5.0], [1.0, 5.0]]).tolist() == ["a", "b"]
 

@@ -113,7 +113,7 @@ def test_a_constant_feature_has_a_derivative_of_zero():
         np.testing.assert_array_equal(model.gradient(X + np.eye(3)[2])[:, 2], 0)
 
 
-def test_a_prediction_that_is_cut_has_a_gradient_of_zero():
+def test_a_clipped_prediction_has_a_gradient_of_zero():
     X, y = numbers()
     model = LocalSVR(**{**SMALL, "partition": "none"}).fit(X, y)
     points = np.random.default_rng(0).uniform(-0.5, 1.5, size=(2000, 2))

@@ -103,7 +103,7 @@ def test_the_rate_and_the_time_left_follow_from_the_samples_done():
 # ------------------------------------------------------------------------------------------ workers
 
 
-def test_cells_do_not_know_of_each_other(tasks):
+def test_cells_are_trained_independently(tasks):
     together = train(tasks, 2)
     for task, cell in zip(tasks, together, strict=True):
         same_cells(*train([task], 1), cell)
@@ -228,7 +228,7 @@ def test_what_the_plan_gives_a_cell_is_enough_to_train_it(size, n_threads):
     assert plan.bytes_per_cell >= needed.smallest
 
 
-def test_a_refusal_tells_how_much_memory_would_do():
+def test_a_refusal_has_the_memory_that_would_suffice():
     sizes = [8000, 100]
     with pytest.raises(InvalidData, match="8000 samples") as refused:
         plan_of(sizes, 10 * MB)

@@ -91,7 +91,7 @@ def fitted_from(
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LocalEstimator(BaseEstimator):  # type: ignore[misc]
-    """Parameters and behaviour common to all local SVMs."""
+    """Parameters and behavior common to all local SVMs."""
 
     cell_size: int | str = "auto"
     partition: Any = "voronoi"
@@ -291,14 +291,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self._seed = fitted.integer("seed")
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what all estimators take."""
+        """Return the tags of all estimators: what they take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether a fit went through; n_features_in_ is there after any."""
+        """Return whether a fit was completed; a failed one may have set n_features_in_."""
         return hasattr(self, "model_")
 
     def apply(self, X: Any) -> NDArray[np.intp]:
@@ -331,7 +331,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         What is differentiated is `decision_function` of a classifier (of several classes: each class's
         value, with pairs of classes that against its strongest rival), `predict` of a regressor, in units of the
         features as given. Each sample's derivatives are those of its own cell; cells that are
-        averaged in prediction are averaged here. They are 0 where a value is cut, as a prediction at
+        averaged in prediction are averaged here. They are 0 where a value is clipped, as a prediction at
         the end of the targets' range is, and for a feature that was constant. At a sample that the
         Laplace kernel was trained on, where the function has a kink, the derivative is taken as 0, and so it is along
         a feature in which the sample equals one that the Manhattan kernel was trained on.

@@ -23,11 +23,11 @@ from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.parameters import (
     check_choice,
     check_class_weight,
+    check_fraction,
     check_positive_weights,
-    check_share,
     n_threads,
 )
-from localsvm.estimators.state import decision_values, left_out_values, read_decision, read_left_out, storable
+from localsvm.estimators.state import decision_values, out_of_fold_values, read_decision, read_out_of_fold, storable
 from localsvm.estimators.targets import check_labels, check_magnitude, check_weights, class_masses, class_weights
 from localsvm.fit.fit import FitResult
 from localsvm.fit.settings import LearningTask
@@ -110,7 +110,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     classes_: NDArray[Any] = field(init=False)
     operating_point_: OperatingPoint = field(init=False)
     roc_front_: RocPoints = field(init=False)
-    _left_out: LeftOutScores | None = field(init=False)
+    _out_of_fold: LeftOutScores | None = field(init=False)
 
     def _check_loss(self) -> None:
         decision_plan(self)
@@ -129,7 +129,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     def _set_fitted(self, result: FitResult, task: LearningTask, *others: Any) -> None:
         super()._set_fitted(result, task, *others)
         assert task.classes is not None
-        self.classes_, self._left_out = task.classes, result.left_out
+        self.classes_, self._out_of_fold = task.classes, result.out_of_fold
         self._set_decision(result.decision)
 
     def _set_decision(self, decision: Decision | None) -> None:
@@ -144,7 +144,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             **super()._fitted_values(),
             "classes_": storable("a label", self.classes_),
             "decision": decision_values(Decision(self.operating_point_, self.roc_front_) if chosen else None),
-            "left_out": left_out_values(self._left_out),
+            "left_out": out_of_fold_values(self._out_of_fold),
         }
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
@@ -155,7 +155,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         if stored.model.calibration is None or np.shape(self.classes_) != (n_classes,):
             raise fitted.refuse("its labels are not those of the model's classes")
         self._set_decision(read_decision(fitted.optional("decision")))
-        self._left_out = read_left_out(fitted.optional("left_out"), reduction.n_outputs)
+        self._out_of_fold = read_out_of_fold(fitted.optional("left_out"), reduction.n_outputs)
 
     def at_false_alarm(self, false_alarm: float) -> Self:
         """Return this classifier at another point of its ROC front; nothing is trained again.
@@ -181,16 +181,16 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         True
         """
         check_is_fitted(self)
-        bound = check_share("false_alarm", false_alarm)
-        left_out = self._left_out
-        if left_out is None:
+        bound = check_fraction("false_alarm", false_alarm)
+        scores = self._out_of_fold
+        if scores is None:
             raise InvalidParameter(
                 "at_false_alarm needs the solutions of several weights: fit with positive_weights=[...]."
             )
         plan = DecisionPlan(false_alarm=bound, keeps_machines=True)
         moved = copy(self)
-        moved.operating_point_ = decide(left_out, plan).point
-        reduction, calibration = at_point(left_out, self.model_.reduction, moved.operating_point_)
+        moved.operating_point_ = decide(scores, plan).point
+        reduction, calibration = at_point(scores, self.model_.reduction, moved.operating_point_)
         moved.model_ = replace(self.model_, reduction=reduction, calibration=calibration)
         return moved
 
@@ -299,7 +299,7 @@ def decision_plan(estimator: LocalSVC) -> DecisionPlan:
     check_choice("multiclass", estimator.multiclass, tuple(_REDUCTIONS))
     check_class_weight(estimator.class_weight)
     check_choice("objective", estimator.objective, tuple(SCORES))
-    bound = None if estimator.false_alarm is None else check_share("false_alarm", estimator.false_alarm)
+    bound = None if estimator.false_alarm is None else check_fraction("false_alarm", estimator.false_alarm)
     if bound is not None and estimator.objective != "accuracy":
         raise InvalidParameter(
             f"false_alarm={bound!r} and objective={estimator.objective!r} exclude each other: give one of them."

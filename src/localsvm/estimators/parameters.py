@@ -93,7 +93,7 @@ def check_positive(name: str, value: object) -> float:
     raise InvalidParameter(f"{name}={value!r}: a positive number is needed.")
 
 
-def check_share(name: str, value: object) -> float:
+def check_fraction(name: str, value: object) -> float:
     """Refuse what is not a number between 0 and 1."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < float(value) < 1:
         return float(value)

@@ -60,7 +60,7 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         self._shown = shown.astype(np.intp, copy=False)
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what this estimator can do."""
+        """Return the tags of a regressor."""
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = self._several_targets
         tags.target_tags.single_output = True

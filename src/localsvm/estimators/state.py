@@ -148,19 +148,19 @@ def read_decision(fields: Fields | None) -> Decision | None:
     )
 
 
-def left_out_values(left_out: LeftOutScores | None) -> Values | None:
+def out_of_fold_values(scores: LeftOutScores | None) -> Values | None:
     """Return out-of-fold scores as plain values, in the types that files have."""
-    if left_out is None:
+    if scores is None:
         return None
     return {
-        **vars(left_out),
-        "scores": np.asarray(left_out.scores, dtype=np.float64),
-        "y": np.asarray(left_out.y, dtype=np.float64),
-        "cell": np.asarray(left_out.cell, dtype=np.int64),
+        **vars(scores),
+        "scores": np.asarray(scores.scores, dtype=np.float64),
+        "y": np.asarray(scores.y, dtype=np.float64),
+        "cell": np.asarray(scores.cell, dtype=np.int64),
     }
 
 
-def read_left_out(fields: Fields | None, n_machines: int) -> LeftOutScores | None:
+def read_out_of_fold(fields: Fields | None, n_machines: int) -> LeftOutScores | None:
     """Return the out-of-fold scores of plain values."""
     if fields is None:
         return None

@@ -36,14 +36,14 @@ class FitResult:
     """Weights of the columns of the model."""
     decision: Decision | None = None
     """Of binary problems with an operating point."""
-    left_out: LeftOutScores | None = None
-    """Kept if all solutions are, so that another operating point can be chosen."""
+    out_of_fold: LeftOutScores | None = None
+    """Scores of all samples, kept if all solutions are, so that another operating point can be chosen."""
 
 
 def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress | None = None) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
     begin = time.perf_counter()
-    data = data.present()
+    data, reduction = data.present(), settings.cell.reduction
     with _checkpoint(settings, data) as checkpoint:
         limit = MemoryLimit.of(settings.max_memory)
         check_memory(data.X.shape, settings, limit)
@@ -53,22 +53,18 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
         hashed = time.perf_counter()
         prepared = prepare(data, hashes, settings, limit)
         del hashes
-        keeper = (
-            None
-            if checkpoint is None
-            else checkpoint.cells(prepared.members, prepared.scaling, settings.cell.reduction)
-        )
+        kept = None if checkpoint is None else checkpoint.cells(prepared.members, prepared.scaling, reduction)
         spool = None if settings.workspace is None else Spool(settings.workspace)
-        cells = train_cells(prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, keeper, spool)
+        cells = train_cells(prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, kept, spool)
     trained = time.perf_counter()
     seconds = {**prepared.seconds, **{phase: math.fsum(cell.seconds[phase] for cell in cells) for phase in PHASES}}
     seconds["scaling"] += hashed - begin
-    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
+    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, reduction, tuple(cells))
     sample_weight, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
-    del prepared, cells, keeper  # what only training needs leaves the memory
+    del prepared, cells, kept  # frees what only training needs
     decided = _decide(model, settings, sample_weight)
-    cells_left = tuple(decided.of_cell(cell) for cell in model.cells)
-    model = replace(model, cells=cells_left, reduction=decided.reduction, calibration=decided.calibration)
+    decided_cells = tuple(decided.of_cell(cell) for cell in model.cells)
+    model = replace(model, cells=decided_cells, reduction=decided.reduction, calibration=decided.calibration)
     end = time.perf_counter()
     seconds |= {"calibration": end - trained, "total": end - begin}
     return FitResult(model, CellTable.of(model.cells), seconds, relevance, decided.decision, decided.left_out)
@@ -90,6 +86,6 @@ def _decide(model: LocalModel, settings: FitSettings, sample_weight: float) -> J
     parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
     averaged = isinstance(model.partition, AveragingPartition)
     factors = settings.factors if settings.class_factor else None
-    left_out = LeftOutScores.of(parts, factors, averaged, sample_weight)
+    scores = LeftOutScores.of(parts, factors, averaged, sample_weight)
     del parts
-    return judge(left_out, model.reduction, settings.decision)
+    return judge(scores, model.reduction, settings.decision)

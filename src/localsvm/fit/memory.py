@@ -122,7 +122,7 @@ def resident_memory() -> int | None:
 
 
 def give_back_large_blocks() -> None:
-    """Have the C library return large blocks to the system as soon as they are freed, where it can be told to.
+    """Have the C library return large blocks to the system as soon as they are freed, if it can.
 
     By default glibc keeps freed blocks of up to 32 MB for later use.
     """

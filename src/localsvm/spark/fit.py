@@ -1,7 +1,7 @@
 """The flow of a fit on Spark: survey -> sample, scaling -> coarse cells -> shuffle, train -> decide -> model.
 
-Enters: a frame and an estimator of one machine that has the parameters. Leaves: a `DistributedModel`. The stages
-between are those of one machine; this is only where they get their rows from.
+Enters: a frame and an estimator that has the parameters. Leaves: a `DistributedModel`. The stages are those of a fit
+in memory; only where their rows come from differs.
 """
 
 from __future__ import annotations

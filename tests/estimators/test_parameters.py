@@ -1,5 +1,6 @@
 """Parameters that make no sense are refused with a sentence, before any work starts."""
 
+import os
 import re
 
 import numpy as np
@@ -15,6 +16,7 @@ from localsvm import (
     LocalSVC,
     LocalSVR,
 )
+from localsvm.estimators.parameters import count_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -249,3 +251,12 @@ def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
     monkeypatch.setattr(localsvm.fit.memory, "available_memory", lambda: 2000)
     with pytest.raises(InvalidData, match=r"but this process can have 0\.002 MB"):
         small().fit(*rows)
+
+
+def test_threads_are_all_cores_of_the_process_unless_given():
+    cores = count_threads(None)
+    assert cores == count_threads(-1) >= 1
+    if hasattr(os, "sched_getaffinity"):
+        assert cores <= len(os.sched_getaffinity(0))
+    assert count_threads(-2) == max(1, cores - 1)
+    assert count_threads(cores + 3) == cores + 3

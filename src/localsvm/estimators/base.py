@@ -21,7 +21,7 @@ from localsvm.data.rows import PreparedRows
 from localsvm.data.source import RowSource
 from localsvm.data.types import FloatArray
 from localsvm.estimators.features import check_features
-from localsvm.estimators.parameters import check_relevance, fit_parameters, n_threads
+from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.state import column_values, estimator_values, read_columns, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
@@ -323,9 +323,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_is_fitted(self)
-        return assign_rows(self.model_, self._rows(X), n_threads(self.n_jobs))
+        return assign_rows(self.model_, self._rows(X), count_threads(self.n_jobs))
 
-    def gradient(self, X: Any) -> NDArray[np.float64]:
+    def gradient(self, X: Any) -> FloatArray:
         """Return the partial derivatives of the prediction by the features, at every sample.
 
         What is differentiated is `decision_function` of a classifier (of several classes: each class's
@@ -359,11 +359,11 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         array([[3., 0.]])
         """
         check_is_fitted(self)
-        return self._shown_of(predict_gradients(self.model_, check_rows(self, X), n_threads(self.n_jobs)))
+        return self._shown_of(predict_gradients(self.model_, check_rows(self, X), count_threads(self.n_jobs)))
 
     def _scores(self, X: RowsLike) -> FloatArray:
         check_is_fitted(self)
-        return predict_scores(self.model_, self._rows(X), n_threads(self.n_jobs))
+        return predict_scores(self.model_, self._rows(X), count_threads(self.n_jobs))
 
     def _rows(self, X: RowsLike) -> Rows:
         return X if isinstance(X, PreparedRows) else check_rows(self, X)

@@ -25,7 +25,7 @@ from localsvm.estimators.parameters import (
     check_class_weight,
     check_fraction,
     check_positive_weights,
-    n_threads,
+    count_threads,
 )
 from localsvm.estimators.state import decision_values, out_of_fold_values, read_decision, read_out_of_fold, storable
 from localsvm.estimators.targets import check_labels, check_magnitude, check_weights, class_masses, class_weights
@@ -219,7 +219,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         (300, 2)
         """
         check_is_fitted(self)
-        return predict_probabilities(self.model_, self._rows(X), n_threads(self.n_jobs))
+        return predict_probabilities(self.model_, self._rows(X), count_threads(self.n_jobs))
 
     def predict_log_proba(self, X: RowsLike) -> FloatArray:
         """Return the logarithms of `predict_proba`.

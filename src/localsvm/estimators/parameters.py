@@ -45,7 +45,7 @@ def fit_parameters(estimator: BaseEstimator) -> FitParameters:
         search=estimator.search,
         scaling=estimator.scaling,
         seed=seed_of(estimator.random_state),
-        n_threads=n_threads(estimator.n_jobs),
+        n_threads=count_threads(estimator.n_jobs),
         max_memory=check_memory("max_memory", estimator.max_memory),
         checkpoint=check_checkpoint(estimator.checkpoint),
     )
@@ -131,7 +131,7 @@ def check_memory(name: str, value: object) -> int | None:
     return n_bytes
 
 
-def n_threads(n_jobs: object) -> int:
+def count_threads(n_jobs: object) -> int:
     """Return the number of threads: None and -1 are all cores of this process, -2 all but one, and so on."""
     if n_jobs is None:
         return int(joblib.cpu_count())

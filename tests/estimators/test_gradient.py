@@ -11,6 +11,7 @@ from sklearn.exceptions import NotFittedError
 import localsvm
 from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
+from localsvm.estimators.base import check_rows
 from localsvm.model import gradient
 from localsvm.partition.base import AveragingPartition
 
@@ -70,7 +71,7 @@ def said(estimator, X):
 
 def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
     estimator, X = fitted
-    rows = np.asarray(estimator._rows(X)[:], dtype=np.float64)
+    rows = np.asarray(check_rows(estimator, X)[:], dtype=np.float64)
     cells = estimator.apply(X)
     np.testing.assert_allclose(exact(estimator, rows, cells), said(estimator, X), atol=rounding(estimator))
 
@@ -112,7 +113,7 @@ def test_a_constant_feature_has_a_derivative_of_zero():
         np.testing.assert_array_equal(model.gradient(X + np.eye(3)[2])[:, 2], 0)
 
 
-def test_a_prediction_that_is_cut_has_a_gradient_of_zero():
+def test_a_clipped_prediction_has_a_gradient_of_zero():
     X, y = numbers()
     model = LocalSVR(**{**SMALL, "partition": "none"}).fit(X, y)
     points = np.random.default_rng(0).uniform(-0.5, 1.5, size=(2000, 2))

@@ -1,13 +1,13 @@
-"""What a fitted estimator is beside its model, as plain values for a model file.
+"""A fitted estimator without its model, as plain values for a model file.
 
-Enters: parameters, columns, operating points, left-out scores. Leaves: dicts that `pack` takes; and back, checked.
+Enters: parameters, columns, operating points, out-of-fold scores. Leaves: dicts that `pack` takes; and back, checked.
 """
 
 from __future__ import annotations
 
 import numbers
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,22 @@ from localsvm.partition import CoarseCells
 from localsvm.storage.fields import Fields
 from localsvm.storage.record import pack
 
+if TYPE_CHECKING:
+    from localsvm.estimators.base import LocalEstimator
+
 Values = dict[str, Any]
+
+
+def estimator_values(estimator: LocalEstimator) -> Values:
+    """Return a fitted estimator without its model."""
+    kind = type(estimator)
+    if not kind.__module__.startswith("localsvm."):
+        raise InvalidParameter(f"{kind.__name__} is an estimator of your own: a model file cannot hold it. Pickle it.")
+    return {
+        "name": kind.__name__,
+        "parameters": parameter_values(estimator.get_params(deep=False), estimator.model_, estimator._seed),
+        "fitted": estimator._fitted_values(),
+    }
 
 
 def storable(name: str, value: Any) -> Any:
@@ -75,7 +90,7 @@ def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Valu
 
 
 def column_values(columns: Columns | None) -> Values | None:
-    """Return what was learned of columns as plain values."""
+    """Return learned columns as plain values."""
     if columns is None:
         return None
     return {**vars(columns), "categories": [vars(category) for category in columns.categories]}
@@ -133,20 +148,20 @@ def read_decision(fields: Fields | None) -> Decision | None:
     )
 
 
-def left_out_values(left_out: OutOfFoldScores | None) -> Values | None:
-    """Return left-out scores as plain values, in the types that files have."""
-    if left_out is None:
+def out_of_fold_values(scores: OutOfFoldScores | None) -> Values | None:
+    """Return out-of-fold scores as plain values, in the types that files have."""
+    if scores is None:
         return None
     return {
-        **vars(left_out),
-        "scores": np.asarray(left_out.scores, dtype=np.float64),
-        "y": np.asarray(left_out.y, dtype=np.float64),
-        "cell": np.asarray(left_out.cell, dtype=np.int64),
+        **vars(scores),
+        "scores": np.asarray(scores.scores, dtype=np.float64),
+        "y": np.asarray(scores.y, dtype=np.float64),
+        "cell": np.asarray(scores.cell, dtype=np.int64),
     }
 
 
-def read_left_out(fields: Fields | None, n_machines: int) -> OutOfFoldScores | None:
-    """Return the left-out scores of plain values."""
+def read_out_of_fold(fields: Fields | None, n_machines: int) -> OutOfFoldScores | None:
+    """Return the out-of-fold scores of plain values."""
     if fields is None:
         return None
     scores = fields.array("scores", np.float64, None, n_machines)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.weights import read_weights
+from localsvm.estimators.targets import read_weights
 from localsvm.evaluation.cells import CellSums
 from localsvm.evaluation.classes import ClassTally
 from localsvm.evaluation.numbers import LevelTally, MeanTally

@@ -22,7 +22,7 @@ from localsvm.data.files.reading import read_ahead
 from localsvm.data.files.table import Kind
 from localsvm.data.rows import PreparedRows
 from localsvm.errors import InvalidData
-from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.base import LocalEstimator, check_rows
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
 from localsvm.evaluation import Evaluation, Evaluator
@@ -149,7 +149,7 @@ def _with_rows(
         n_rows = sum(batch.num_rows for batch in batches)
         room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
         used.append(room)
-        checked = estimator._rows(features.table(batches, room[:n_rows]))
+        checked = check_rows(estimator, features.table(batches, room[:n_rows]))
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
         yield kept, PreparedRows.of(checked, estimator.model_.scaling)
 

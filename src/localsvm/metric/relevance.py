@@ -61,7 +61,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class MetricPlan:
+class MetricChoices:
     """What there is to choose, and the size of the fit that the choice is for."""
 
     kernels: tuple[str, ...]
@@ -78,7 +78,7 @@ def learn_metric(
     scaling: Scaling,
     weights: NDArray[np.float64],
     reduction: Reduction,
-    plan: MetricPlan,
+    plan: MetricChoices,
     thread_map: ThreadMap = map,
 ) -> Metric:
     """Return the metric of least cross-validated risk in cells of the sample; the plain one if it is as good.
@@ -96,7 +96,7 @@ def learn_metric(
         Initial weights.
     reduction : Reduction
         The learning task, which defines the targets.
-    plan : MetricPlan
+    plan : MetricChoices
         What there is to choose.
     thread_map : callable, optional
         Replaces `map` over the cells.
@@ -141,7 +141,7 @@ class _Trial:
         return other if gain.mean() > noise else self
 
 
-def _search(trials: _Trials, start: Metric, plan: MetricPlan) -> _Trial:
+def _search(trials: _Trials, start: Metric, plan: MetricChoices) -> _Trial:
     """Choose a kernel, then weights; then compare with the second-best kernel at these weights."""
     cells = trials.make_cells(start.weights)
     tried = trials.run(cells, [replace(start, kernel=kernel) for kernel in plan.kernels])
@@ -187,7 +187,7 @@ _CellResult = tuple[NDArray[np.float64], NDArray[np.float64]]
 class _Trials:
     """Least-squares models in cells of the sample, trained in any metric."""
 
-    def __init__(self, sample: Sample, reduction: Reduction, plan: MetricPlan, thread_map: ThreadMap) -> None:
+    def __init__(self, sample: Sample, reduction: Reduction, plan: MetricChoices, thread_map: ThreadMap) -> None:
         self._X, self._weight, self._plan, self._map = sample.X, sample.weight, plan, thread_map
         self._y = _targets(sample, reduction)
         new_features = np.ones(len(self._X), dtype=bool)

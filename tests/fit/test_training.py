@@ -73,12 +73,12 @@ def test_progress_grows_and_ends_at_the_totals(tasks, monkeypatch):
 
 
 def test_a_fit_of_one_cell_reports_how_far_its_grid_is(toy, monkeypatch):
-    def slow(task, *rest, on_share, **options):
+    def slow(task, *rest, on_progress, **options):
         def told(share):
-            on_share(share)
+            on_progress(share)
             time.sleep(0.01)
 
-        return train_cell(task, *rest, on_share=told, **options)
+        return train_cell(task, *rest, on_progress=told, **options)
 
     monkeypatch.setattr(localsvm.fit.training, "_POLL_SECONDS", 1e-3)
     monkeypatch.setattr(localsvm.fit.training, "train_cell", slow)

@@ -272,7 +272,7 @@ def test_another_point_needs_several_solutions_and_a_bound(rows, weighted):
 
 def test_too_few_out_of_fold_samples_are_refused_with_their_numbers():
     # Equal rows are never out of fold.
-    with pytest.raises(InvalidData, match="needs left-out samples of both classes, but 0 are positive and 0 negative"):
+    with pytest.raises(InvalidData, match="out-of-fold samples of both classes, but 0 are positive and 0 negative"):
         LocalSVC(grid=SMALL, objective="f1").fit(np.ones((6, 2)), [0, 1] * 3)
 
 

@@ -6,7 +6,6 @@ Enters: points. Leaves: the values of the cell's functions at them, and their de
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,33 +16,9 @@ from localsvm.cell.path import SKIPPED, STATUS
 PHASES = ("kernel", "solver", "validation", "selection")
 
 
-class SupportSum(Protocol):
-    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
-
-    @property
-    def outputs(self) -> NDArray[np.intp]:
-        """Numbers of the outputs."""
-
-    @property
-    def width(self) -> float:
-        """Width of the kernel."""
-
-    @property
-    def support_vectors(self) -> NDArray[np.float32]:
-        """Support vectors, one per row."""
-
-    @property
-    def coefficients(self) -> NDArray[np.float32]:
-        """Coefficients by output and support vector."""
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-
-
 @dataclass(frozen=True)
 class KernelSum:
-    """A `SupportSum` in memory."""
+    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
 
     outputs: NDArray[np.intp]
     width: float
@@ -64,7 +39,7 @@ class CellFunctions:
     constants: NDArray[np.float64]
     bounds: NDArray[np.float64]
     """Least and largest value (n_outputs, 2)."""
-    sums: tuple[SupportSum, ...] = ()
+    sums: tuple[KernelSum, ...] = ()
 
     def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return the outputs (n_points, n_outputs) at scaled points."""
@@ -123,34 +98,15 @@ def count_unconverged(status: NDArray[np.int8]) -> int:
     return int(((status == STATUS.index("max_steps")) | (status == STATUS.index("precision"))).sum())
 
 
-class LeftOutSamples(Protocol):
-    """The samples of a cell, and the scores of machines that did not see them; NaN where all machines did.
-
-    Where all samples agree there is nothing to see: the constant is their score.
-    """
-
-    @property
-    def scores(self) -> NDArray[np.float32]:
-        """Scores by sample."""
-
-    @property
-    def y(self) -> NDArray[np.float64]:
-        """Targets."""
-
-    @property
-    def weight(self) -> NDArray[np.float64]:
-        """Weights."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-
 @dataclass(frozen=True)
 class OutOfFold:
-    """`LeftOutSamples` in memory."""
+    """The samples of a cell with their out-of-fold scores: by the folds' solutions that were not trained on them.
+
+    NaN where all of them were. Where all samples of a cell agree, the constant is their score.
+    """
 
     scores: NDArray[np.float32]
+    """By sample."""
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
 
@@ -182,7 +138,7 @@ class TrainedCell:
     risks: NDArray[np.float64]
     """Combined validation risk by width and lam, the mean over problems."""
     certificates: Certificates
-    out_of_fold: LeftOutSamples | None
+    out_of_fold: OutOfFold | None
     seconds: dict[str, float]
 
     @property

@@ -6,13 +6,13 @@ machines are weighted in several ways where that may help (Neyman-Pearson, rates
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum, TrainedCell
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold, TrainedCell
 from localsvm.decision.calibration import Calibration, fit_binary, fit_multiclass
 from localsvm.decision.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
 from localsvm.tasks import Binary, Reduction
@@ -59,24 +59,27 @@ class LeftOutScores:
     n_cells: int
 
     @classmethod
-    def of(
-        cls, parts: Sequence[LeftOutSamples], factors: Factors | None, averaged: bool, share: float
-    ) -> LeftOutScores:
+    def of(cls, parts: Iterable[OutOfFold], factors: Factors | None, averaged: bool, share: float) -> LeftOutScores:
         """Gather the scores of all cells; averaged ones are all one, and where they overlap a sample counts by a share.
 
         `factors` gives those of the classes, by target; None are ones.
         """
-        weight = np.concatenate([part.weight for part in parts])
-        weight *= share
-        y = np.concatenate([part.y.astype(np.float32) for part in parts])
-        numbers = np.zeros(len(parts), dtype=np.int32) if averaged else np.arange(len(parts), dtype=np.int32)
+        weights, targets, scores = [], [], []
+        for part in parts:  # copies, so that a part that was read from disk leaves the memory
+            weights.append(part.weight * share)
+            targets.append(part.y.astype(np.float32))
+            scores.append(part.scores.copy())
+        weight, y = np.concatenate(weights), np.concatenate(targets)
+        sizes = [len(part) for part in weights]
+        del weights, targets
+        numbers = np.zeros(len(sizes), dtype=np.int32) if averaged else np.arange(len(sizes), dtype=np.int32)
         return cls(
-            scores=np.concatenate([part.scores for part in parts]),
+            scores=np.concatenate(scores),
             y=y,
             weight=weight,
             count=weight if factors is None else weight / factors(y),
-            cell=np.repeat(numbers, [part.n_samples for part in parts]),
-            n_cells=1 if averaged else len(parts),
+            cell=np.repeat(numbers, sizes),
+            n_cells=1 if averaged else len(sizes),
         )
 
 
@@ -152,7 +155,7 @@ def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:
     )
 
 
-def _of_output(part: SupportSum, output: int) -> KernelSum:
+def _of_output(part: KernelSum, output: int) -> KernelSum:
     coefficients = part.coefficients[part.outputs == output]
     support = np.flatnonzero(coefficients[0])
     return KernelSum(

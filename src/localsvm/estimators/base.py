@@ -36,7 +36,7 @@ from localsvm.estimators.parameters import (
     seed_of,
 )
 from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
+from localsvm.estimators.state import ENCODING, parameter_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.forecast import Forecast, forecast_fit
@@ -47,8 +47,8 @@ from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import Rows, assign_rows, predict_scores
 from localsvm.model.table import CellTable
 from localsvm.partition.build import PartitionPlan
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel, write_model
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names
 from localsvm.tasks import Reduction
 
 CellRecord = dict[str, Any]
@@ -283,7 +283,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         return {
             "n_features_in_": int(self.n_features_in_),
             "feature_names_in_": getattr(self, "feature_names_in_", None),
-            "columns_": column_values(self.columns_),
+            "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
             "seed": self._seed,
         }
@@ -291,20 +291,22 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         """Become what was saved: the inverse of `_fitted_values`."""
         self.model_ = stored.model
-        self.n_features_in_ = fitted.integer("n_features_in_", least=1)
-        if not fitted.is_none("feature_names_in_"):
-            self.feature_names_in_ = fitted.array("feature_names_in_", object, self.n_features_in_)
-        self.columns_ = read_columns(fitted.optional("columns_"), self.n_features_in_)
+        self.n_features_in_ = fitted.read("n_features_in_", integer(least=1))
+        labels = fitted.read("feature_names_in_", maybe(names(self.n_features_in_)))
+        if labels is not None:
+            self.feature_names_in_ = labels
+        self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
         width = self.columns_.width if self.columns_ else self.n_features_in_
         if width != self.model_.n_features:
             raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
-        self.feature_relevance_ = np.ones(self.n_features_in_)
-        if fitted.has("feature_relevance_"):  # files of before there were weights have none
-            self.feature_relevance_ = fitted.array("feature_relevance_", np.float64, self.n_features_in_)
+        # Files from before there were weights have none.
+        weights = added(array(np.float64, self.n_features_in_, within=NOT_NEGATIVE), before=None)
+        known = fitted.read("feature_relevance_", weights)
+        self.feature_relevance_ = np.ones(self.n_features_in_) if known is None else known
         self.timings_ = stored.seconds
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)
-        self._seed = fitted.integer("seed")
+        self._seed = fitted.read("seed", integer(most=np.inf))
 
     def _warn(self, settings: FitSettings) -> None:
         # Warnings point at the line that called fit: past warn_of_..., this method and fit.

@@ -22,15 +22,15 @@ from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsL
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_choice, check_class_weight, check_positive_weights, check_share
-from localsvm.estimators.state import decision_values, left_out_values, read_decision, read_left_out, storable
+from localsvm.estimators.state import DECISION, LEFT_OUT, storable
 from localsvm.estimators.targets import check_labels
 from localsvm.estimators.weights import check_magnitude, check_weights, class_masses, class_weights
 from localsvm.fit.fit import FitResult
 from localsvm.fit.prepare import FitSettings
 from localsvm.fit.training import OnProgress
 from localsvm.model.predict import predict_probabilities
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel
+from localsvm.storage.schema import Fields, array, maybe
 from localsvm.tasks import Binary, OneVsOne, OneVsRest, Reduction
 from localsvm.tasks.losses import Hinge, Loss, SquaredMargin
 
@@ -273,19 +273,18 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return {
             **super()._fitted_values(),
             "classes_": storable("a label", self.classes_),
-            "decision": decision_values(Decision(self.operating_point_, self.roc_front_) if chosen else None),
-            "left_out": left_out_values(self._left_out),
+            "decision": maybe(DECISION).write(Decision(self.operating_point_, self.roc_front_) if chosen else None),
+            "left_out": maybe(LEFT_OUT).write(self._left_out),
         }
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         super()._restore(stored, fitted)
         reduction = stored.model.reduction
-        self.classes_ = fitted.value("classes_")
-        n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
-        if stored.model.calibration is None or np.shape(self.classes_) != (n_classes,):
-            raise fitted.refuse("its labels are not those of the model's classes")
-        self._tell_decision(read_decision(fitted.optional("decision")))
-        self._left_out = read_left_out(fitted.optional("left_out"), reduction.n_outputs)
+        if stored.model.calibration is None:
+            raise fitted.refuse("its model has no probabilities of classes")
+        self.classes_ = fitted.read("classes_", array(None, stored.model.calibration.present.shape[1]))
+        self._tell_decision(fitted.read("decision", maybe(DECISION)))
+        self._left_out = fitted.read("left_out", maybe(LEFT_OUT), n_machines=reduction.n_outputs)
 
     def at_false_alarm(self, false_alarm: float) -> Self:
         """Return this classifier at another point of its ROC front; nothing is trained again.

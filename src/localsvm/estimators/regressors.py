@@ -20,8 +20,8 @@ from localsvm.estimators.targets import check_targets
 from localsvm.estimators.weights import check_magnitude, check_weights
 from localsvm.fit.fit import FitResult
 from localsvm.fit.training import OnProgress
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel
+from localsvm.storage.schema import Fields
 from localsvm.tasks import Levels, Reduction, Regression, TubeRegression
 from localsvm.tasks.losses import Expectile, Pinball, Squared
 

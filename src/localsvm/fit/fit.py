@@ -19,8 +19,8 @@ from localsvm.decision.decide import Decision, Judgement, LeftOutScores, judge
 from localsvm.fit.prepare import FitSettings, prepare, present_rows
 from localsvm.fit.training import OnProgress, train_cells
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import AveragingPartition
 from localsvm.storage.checkpoint import OpenCheckpoint, open_checkpoint
+from localsvm.storage.lazy_cells import LazyCells
 from localsvm.storage.spool import Spool
 
 
@@ -62,7 +62,9 @@ def _fit(
 ) -> FitResult:
     begin = time.perf_counter()
     prepared = prepare(X, y, weight, settings, checkpoint)
-    spool = None if settings.workspace is None else Spool(settings.workspace)
+    spool = None
+    if settings.workspace is not None:
+        spool = Spool(settings.workspace, prepared.n_features, settings.cell.reduction)
     cells = train_cells(
         prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, prepared.keeper, spool
     )
@@ -70,30 +72,32 @@ def _fit(
     seconds = dict(prepared.seconds)
     for phase in PHASES:
         seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
-    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
+    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, cells)
     share, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
     del prepared, cells  # what is only needed for training leaves the memory
-    result = _decide(model, settings, share)
+    result = _decide(model, settings, share, spool)
     seconds["calibration"] = time.perf_counter() - trained
     seconds["total"] = time.perf_counter() - begin
     return replace(result, seconds=seconds, relevance=relevance)
 
 
-def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult:
+def _decide(model: LocalModel, settings: FitSettings, share: float, spool: Spool | None) -> FitResult:
     """Choose the operating point and fit probabilities; out-of-fold scores have served then.
 
     A sample is in 1/`share` cells, on average.
     """
     if not model.reduction.is_classification:
         return FitResult(_judged(model, Judgement(model.reduction)), {})
-    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
-    averaged = isinstance(model.partition, AveragingPartition)
+    in_memory = (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
+    parts = in_memory if spool is None else spool.out_of_fold()
+    averaged = model.averages
     left_out = LeftOutScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
-    del parts
     judgement = judge(left_out, model.reduction, settings.decision)
     return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.left_out)
 
 
 def _judged(model: LocalModel, judgement: Judgement) -> LocalModel:
-    cells = tuple(judgement.of_cell(cell) for cell in model.cells)
+    # Cells on disk have no out-of-fold scores with them, and stay there if they are complete.
+    on_disk = isinstance(model.cells, LazyCells) and judgement.machine is None
+    cells = model.cells if on_disk else tuple(judgement.of_cell(cell) for cell in model.cells)
     return replace(model, cells=cells, reduction=judgement.reduction, calibration=judgement.calibration)

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,7 @@ from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
 from localsvm.errors import InvalidData
 from localsvm.fit.memory import available_memory
+from localsvm.storage.kept_cells import KeptCells
 from localsvm.storage.spool import Spool
 
 _POLL_SECONDS = 0.1
@@ -137,42 +137,20 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
-class CellKeeper(Protocol):
-    """Where finished cells are kept, so that another fit need not train them."""
-
-    def load(self, number: int) -> TrainedCell | None:
-        """Return a cell that an earlier fit had finished."""
-        ...
-
-    def save(self, cell: TrainedCell) -> None:
-        """Keep a finished cell. Several threads may call this at once."""
-        ...
-
-
-class _Nowhere:
-    """Keeps nothing."""
-
-    def load(self, number: int) -> TrainedCell | None:
-        return None
-
-    def save(self, cell: TrainedCell) -> None:
-        pass
-
-
 def train_cells(
     tasks: Sequence[CellTask],
     sizes: NDArray[np.intp],
     settings: CellSettings,
     plan: MemoryPlan,
     on_progress: OnProgress | None = None,
-    keeper: CellKeeper | None = None,
+    keeper: KeptCells | None = None,
     spool: Spool | None = None,
 ) -> Sequence[TrainedCell]:
     """Train all cells that the keeper has not; when one fails or Ctrl-C comes, stop them all.
 
     With a spool the support vectors of finished cells are on disk, not in memory.
     """
-    crew = _Crew(tasks, sizes, settings, plan, keeper or _Nowhere(), spool)
+    crew = _Crew(tasks, sizes, settings, plan, keeper, spool)
     watch = _Watch(sizes, crew)
     with ThreadPoolExecutor(plan.cells_at_once) as workers:
         try:
@@ -200,18 +178,18 @@ class _Crew:
         sizes: NDArray[np.intp],
         settings: CellSettings,
         plan: MemoryPlan,
-        keeper: CellKeeper,
+        keeper: KeptCells | None,
         spool: Spool | None,
     ) -> None:
         self.tasks, self.settings, self.plan, self.keeper, self.spool = tasks, settings, plan, keeper, spool
         self.token = CancelToken()
         self.finished: queue.SimpleQueue[int | BaseException] = queue.SimpleQueue()
         self.shares: dict[int, float] = {}
-        self._cells = [self._held(keeper.load(number)) for number in range(len(tasks))]
-        self.restored = [number for number, cell in enumerate(self._cells) if cell is not None]
+        self._cells = [self._restored(number) for number in range(len(tasks))]
+        self.restored = [number for number, cell in enumerate(self._cells) if cell]
         self._work = np.square(sizes, dtype=np.float64)  # seconds grow with the square of the rows
         by_size = np.argsort(sizes, kind="stable").tolist()  # the largest is taken first, from the end
-        self._waiting = [number for number in by_size if self._cells[number] is None]
+        self._waiting = [number for number in by_size if not self._cells[number]]
         self._work_waiting = float(self._work[self._waiting].sum())
         self._lock = threading.Lock()
 
@@ -227,14 +205,24 @@ class _Crew:
                     max_bytes=self.plan.bytes_per_cell,
                     n_threads=n_threads,
                 )
-                self.keeper.save(cell)
+                if self.keeper is not None:
+                    self.keeper.save(cell)
                 self._cells[number] = self._held(cell)
                 self.finished.put(number)
         except BaseException as error:
             self.finished.put(error)
 
-    def _held(self, cell: TrainedCell | None) -> TrainedCell | None:
-        return cell if cell is None or self.spool is None else self.spool.keep(cell)
+    def _restored(self, number: int) -> TrainedCell | bool:
+        """Return a cell that an earlier fit has finished; False if there is none."""
+        cell = None if self.keeper is None else self.keeper.load(number)
+        return False if cell is None else self._held(cell)
+
+    def _held(self, cell: TrainedCell) -> TrainedCell | bool:
+        """Return a finished cell, or True when it is on disk."""
+        if self.spool is None:
+            return cell
+        self.spool.save(cell)
+        return True
 
     def _take(self) -> tuple[int, int] | None:
         """Return the next cell, and by how many threads its folds are solved side by side."""
@@ -258,8 +246,10 @@ class _Crew:
 
         return set_share
 
-    def results(self) -> list[TrainedCell]:
-        return [cell for cell in self._cells if cell is not None]
+    def results(self) -> Sequence[TrainedCell]:
+        if self.spool is not None:
+            return self.spool.cells()
+        return tuple(cell for cell in self._cells if isinstance(cell, TrainedCell))
 
 
 class _Watch:

@@ -19,7 +19,7 @@ from localsvm.data.source import KeptRows, RowSource
 from localsvm.fit.forecast import spread_by_size, training_seconds, work_ratio
 from localsvm.fit.prepare import FitSettings, Prepared, prepare
 from localsvm.fit.training import OnProgress, train_cells
-from localsvm.partition.base import AveragingPartition, Members
+from localsvm.partition.base import Members, averages
 from localsvm.tasks import Reduction
 
 FloatArray = NDArray[np.float64]
@@ -71,7 +71,7 @@ def run_trial(
     begin = time.perf_counter()
     prepared = prepare(rows.X, rows.y, rows.weight, settings)
     ready = time.perf_counter()
-    together = isinstance(prepared.partition, AveragingPartition)
+    together = averages(prepared.partition)
     chosen = np.arange(len(prepared.sizes)) if together else _some_cells(prepared.sizes, most_rows)
     sizes = prepared.sizes[chosen]
     tasks = [prepared.tasks[number] for number in chosen.tolist()]

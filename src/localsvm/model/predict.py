@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ from localsvm.data.rows import PreparedRows, ScaledRows
 from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.decision.calibration import Calibration
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import AveragingPartition, Members, ThreadMap, for_each
+from localsvm.partition.base import Members, ThreadMap, for_each
 from localsvm.partition.build import check_assignment
 
 BLOCK_ROWS = 4096
@@ -138,7 +139,7 @@ def _fill(
     out: NDArray[np.float64],
     thread_map: ThreadMap,
 ) -> None:
-    if isinstance(model.partition, AveragingPartition):
+    if model.averages:
         _fill_averages(model.partition, rows, quantity, out, thread_map)
     else:
         for block in row_blocks(0, len(rows), _GROUPED_ROWS):
@@ -171,7 +172,7 @@ def _fill_from_own_cells(
 
 
 def _fill_averages(
-    partition: AveragingPartition,
+    partition: Any,
     rows: Scaled,
     quantity: Quantity,
     out: NDArray[np.float64],

@@ -72,12 +72,12 @@ class Partition(Protocol):
         """Return the cell of every row."""
 
 
-@runtime_checkable
-class AveragingPartition(Partition, Protocol):
-    """Cells of which several predict a row; the mean of their values counts."""
+def averages(partition: Partition) -> bool:
+    """Return whether several cells predict a row: the partition has `voters`, and the mean of their values counts.
 
-    def voters(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return which cells predict which rows, (n_rows, n_cells); at least one each."""
+    ``partition.voters(X)`` says which cells predict which rows, (n_rows, n_cells); at least one each.
+    """
+    return hasattr(partition, "voters")
 
 
 @dataclass(frozen=True)

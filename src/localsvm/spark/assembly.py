@@ -27,10 +27,8 @@ from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.spark.distributed import FINISHED, Finishing
 from localsvm.spark.training import Training, arrow_schema
-from localsvm.storage.cell_record import read_out_of_fold
-from localsvm.storage.fields import Fields
-from localsvm.storage.parts import read_partition
-from localsvm.storage.record import unpack
+from localsvm.storage.cell_record import OUT_OF_FOLD
+from localsvm.storage.parts import PARTITION
 
 SMALL_MODEL = 64 << 20
 """Bytes up to which a model comes to the driver as soon as it is trained, so that no task is run twice for it."""
@@ -144,7 +142,7 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
             trees.append(VoronoiPartition(centre, sized.radii[[coarse]], ()))
         else:
             what = f"the tree of coarse cell {coarse}"
-            tree = read_partition(Fields(unpack(record, what), what), len(cells[coarse]), n_features)
+            tree = PARTITION.unpack(record, what, n_cells=len(cells[coarse]), n_features=n_features)
             assert isinstance(tree, VoronoiPartition)
             trees.append(tree)
     return trees
@@ -161,8 +159,7 @@ def _judge(rows: list[Row], training: Training) -> Judgement:
 
 
 def _left_out(record: bytes, n_scores: int) -> Any:
-    what = "the left-out samples of a cell"
-    return read_out_of_fold(Fields(unpack(record, what), what), n_scores)
+    return OUT_OF_FOLD.unpack(record, "the out-of-fold scores of a cell", n_scores=n_scores)
 
 
 def _finished_rows(cells: DataFrame, rows: list[Row]) -> list[Row]:

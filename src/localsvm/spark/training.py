@@ -33,8 +33,8 @@ from localsvm.spark.blocks import SCHEMA as BLOCKS
 from localsvm.spark.blocks import Block, read_blocks, write_blocks
 from localsvm.spark.coarse import Rows, Sized
 from localsvm.spark.columns import Layout, TrainingRows
-from localsvm.storage.cell_record import cell_values, out_of_fold_values
-from localsvm.storage.parts import partition_values
+from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
+from localsvm.storage.parts import PARTITION
 from localsvm.storage.record import pack
 
 COLUMNS = {
@@ -138,7 +138,7 @@ def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterato
     plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, memory)
     where = {"coarse": coarse, "host": socket.gethostname(), "attempt": context.attemptNumber()}
     for cell in train_cells(tasks, members.sizes, settings.cell, plan):
-        first = partition_values(tree) if cell.number == 0 and tree is not None else None
+        first = PARTITION.write(tree) if cell.number == 0 and tree is not None else None
         values = {**where, **_summary(cell), **_records(cell, settings, first), "finished": time.time()}
         yield pa.RecordBatch.from_pylist([values], schema=arrow_schema(COLUMNS))
 
@@ -176,8 +176,8 @@ def _summary(cell: TrainedCell) -> dict[str, Any]:
 def _records(cell: TrainedCell, settings: FitSettings, tree: dict[str, Any] | None) -> dict[str, bytes | None]:
     scores = cell.out_of_fold if settings.cell.reduction.is_classification else None
     return {
-        "record": record_of(cell_values(cell)),
-        "left_out": None if scores is None else record_of(out_of_fold_values(scores)),
+        "record": record_of(CELL.write(cell)),
+        "left_out": None if scores is None else record_of(OUT_OF_FOLD.write(scores)),
         "tree": None if tree is None else record_of(tree),
     }
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from localsvm.data.durable import replacing
 from localsvm.errors import InvalidFile
-from localsvm.storage.fields import Fields
+from localsvm.storage.schema import Fields, table
 
 NAME = "manifest.json"
 _FORMAT_VERSION = 1
@@ -118,7 +118,7 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     if checksum != _checksum(content):
         raise InvalidFile(f"{what} is damaged: its checksum is wrong. Delete the directory to start over.")
     fields = Fields(content, what)
-    return Manifest(fields.table("settings"), fields.table("data"), fields.table("info"))
+    return Manifest(*(fields.read(name, table()) for name in ("settings", "data", "info")))
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.rows import mean_ball
 
 
-def cell_radius(rows: Rows) -> float:
+def cell_radius(rows: Samples) -> float:
     """Return the largest distance of a sample from the mean of the distinct samples."""
     _, radius = mean_ball(rows.X)
     return radius if radius > 0 else 1.0

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class FoldedRows:
         return slice(self.ends[number - 1] if number else 0, self.ends[number])
 
 
-def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
+def make_folds(rows: Samples, n_folds: int, stratify: bool) -> FoldedRows:
     """Return the rows in the order of their folds."""
     order, ends = fold_order(rows, n_folds, stratify)
     return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends)
 
 
-def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[NDArray[np.intp], tuple[int, ...]]:
+def fold_order(rows: Samples, n_folds: int, stratify: bool) -> tuple[NDArray[np.intp], tuple[int, ...]]:
     """Deal the distinct feature rows, in the order of their hash, to the folds in turn; return the order and the ends.
 
     With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, each class is dealt

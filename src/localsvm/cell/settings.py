@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.grid import KERNEL_WIDTH, Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.tasks import Binary, Reduction
 from localsvm.tasks.losses import Squares
 
@@ -23,7 +23,7 @@ _FOLDS_OF_A_SINGLE_SPLIT = 5
 class CellTask:
     """The samples of one cell, and its place in space."""
 
-    rows: Rows
+    rows: Samples
     radius: float
     number: int = 0
     fallback: NDArray[np.float64] | None = None

@@ -7,17 +7,16 @@ stage knows how rows belong together it has them arranged, so that those of a ce
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.disk import RowFile
-from localsvm.data.rows import ScaledRows
-from localsvm.data.source import block_rows, row_blocks
+from localsvm.data.rows import ModelRows, ScaledRows
+from localsvm.data.source import row_blocks
 
 
-class ArrangedRows:
+class ArrangedRows(ModelRows):
     """Rows that were scaled when they were written.
 
     Parameters
@@ -57,10 +56,6 @@ class ArrangedRows:
     def n_features(self) -> int:
         """Number of columns."""
         return self._file.shape[1]
-
-    def blocks(self, begin: int, end: int) -> Iterator[slice]:
-        """Yield slices of rows to read at a time that cover begin to end."""
-        return row_blocks(begin, end, block_rows(self.n_features))
 
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Return some rows, given by a slice or by their numbers."""

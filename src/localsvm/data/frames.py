@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Columns, Table
+from localsvm.data.columns import Encoding, Table
 from localsvm.errors import InvalidData
 
 _LIBRARIES = {"pandas", "polars", "pyarrow"}
@@ -33,7 +33,7 @@ def has_categories(frame: Any) -> bool:
     return any(_type_name(column).startswith(_CATEGORIES + _TEXT) for column in _columns(frame))
 
 
-def read_frame(frame: Any, labels: Sequence[str] | range, known: Columns | None = None) -> Table:
+def read_frame(frame: Any, labels: Sequence[str] | range, known: Encoding | None = None) -> Table:
     """Read a frame: columns of categories and of text become categories, all others numbers.
 
     Parameters
@@ -42,7 +42,7 @@ def read_frame(frame: Any, labels: Sequence[str] | range, known: Columns | None 
         Of pandas, polars or pyarrow.
     labels : sequence
         Names or numbers of the columns, for errors.
-    known : Columns, optional
+    known : Encoding, optional
         Which columns were numbers and categories in training, and so are now, whatever their types; others are not
         looked at. None: their types decide.
 

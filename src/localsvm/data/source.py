@@ -36,7 +36,7 @@ class RowSource(Protocol):
 
 
 @dataclass(frozen=True)
-class KeptRows:
+class RowSubset:
     """Some rows of a source, read when they are asked for."""
 
     source: RowSource

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import KERNELS, Grid
 from localsvm.cell.settings import CellSettings
-from localsvm.data.columns import Columns, Table, learn_columns
+from localsvm.data.columns import Encoding, Table, learn_encoding
 from localsvm.data.disk import RowFile
 from localsvm.data.labels import Labels
-from localsvm.data.rows import PreparedRows
+from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import METHODS
 from localsvm.data.source import RowSource
 from localsvm.errors import InvalidParameter
@@ -44,7 +44,7 @@ from localsvm.fit.prepare import FitSettings, available_threads
 from localsvm.fit.training import OnProgress, Progress
 from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import Rows, assign_rows, predict_scores
+from localsvm.model.predict import assign_rows, predict_scores
 from localsvm.model.table import CellTable
 from localsvm.partition.build import PartitionPlan
 from localsvm.storage.model_file import StoredModel, write_model
@@ -52,7 +52,7 @@ from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer,
 from localsvm.tasks import Reduction
 
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table | PreparedRows
+RowsLike = ArrayLike | Table | ScaledRows
 """What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
@@ -62,7 +62,7 @@ class Checked:
     """What a fit was given, checked: rows as the model takes them, targets, weights and settings."""
 
     rows: RowSource
-    columns: Columns | None
+    columns: Encoding | None
     target: NDArray[np.float64]
     weight: NDArray[np.float64]
     settings: FitSettings
@@ -73,7 +73,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and behaviour common to all local SVMs."""
 
     model_: LocalModel
-    columns_: Columns | None
+    columns_: Encoding | None
     feature_relevance_: NDArray[np.float64]
     timings_: dict[str, float]
     cells_: list[CellRecord]
@@ -162,7 +162,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> Checked:
         """Learn the columns of the model, and return the rows with them."""
         given = check_relevance(self.relevance, self.n_features_in_)
-        columns = learn_columns(features, weight, impute=self.missing == "impute")
+        columns = learn_encoding(features, weight, impute=self.missing == "impute")
         if isinstance(given, np.ndarray):
             weights = given if columns is None else given[columns.origins]
             settings = replace(settings, relevance=tuple(weights.tolist()))
@@ -392,8 +392,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return predict_scores(self.model_, self._to_predict(X), self._n_threads())
 
-    def _to_predict(self, X: Any) -> Rows:
-        return X if isinstance(X, PreparedRows) else self._rows(X)
+    def _to_predict(self, X: Any) -> RowSource | ScaledRows:
+        return X if isinstance(X, ScaledRows) else self._rows(X)
 
     def _rows(self, X: Any) -> RowSource:
         """Return rows as the model knows them."""
@@ -401,5 +401,5 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         return _encoded(features, self.columns_)
 
 
-def _encoded(features: Table, columns: Columns | None) -> RowSource:
+def _encoded(features: Table, columns: Encoding | None) -> RowSource:
     return features.X if columns is None else columns.encode(features)

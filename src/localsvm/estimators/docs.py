@@ -91,7 +91,7 @@ timings_ : dict
     over threads), calibration and in total.
 model_ : LocalModel
     The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
-columns_ : Columns or None
+columns_ : Encoding or None
     The medians and categories that were learned; None if X is numbers, none missing.
 n_features_in_ : int
     Number of features seen in fit, those of a data frame before categories are encoded.

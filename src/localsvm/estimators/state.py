@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from localsvm.cell.grid import Grid
-from localsvm.data.columns import Category, Columns
+from localsvm.data.columns import Category, Encoding
 from localsvm.decision.decide import Decision, LeftOutScores
 from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
@@ -106,7 +106,7 @@ def _wrong_fills(values: Values, _: Mapping[str, int]) -> str | None:
 
 
 ENCODING = schema(
-    Columns,
+    Encoding,
     {
         "numbers": items(integer(below="n_columns")),
         "fills": maybe(items(real(FINITE))),

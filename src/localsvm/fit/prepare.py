@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from localsvm.cell.extent import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.arranged import ArrangedRows
-from localsvm.data.content import Rows, canonical_rows, distinct_rows
+from localsvm.data.content import Samples, canonical_rows, distinct_rows
 from localsvm.data.rows import ModelRows, ScaledRows, mean_ball, smallest_hashes
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
-from localsvm.data.source import KeptRows, RowSource
+from localsvm.data.source import RowSource, RowSubset
 from localsvm.decision.decide import DecisionPlan
 from localsvm.errors import InvalidData
 from localsvm.fit.training import MemoryLimit, MemoryPlan, plan_memory
@@ -153,7 +153,7 @@ def present_rows(
     if weight.all():
         return X, y, weight
     present = np.flatnonzero(weight)
-    return KeptRows(X, present), y[present], weight[present]
+    return RowSubset(X, present), y[present], weight[present]
 
 
 def prepare(
@@ -173,7 +173,7 @@ def prepare(
         if checkpoint is not None:
             checkpoint.check_data(hashes, y, weight)
         drawn = smallest_hashes(hashes, _rows_drawn(X.shape[1], settings))
-        sample = merge_sample(KeptRows(X, drawn), y[drawn], weight[drawn], settings)
+        sample = merge_sample(RowSubset(X, drawn), y[drawn], weight[drawn], settings)
         scaling = fit_sample_scaling(sample, X, len(X), settings, limit, pool.map)
         scaled = time.perf_counter()
         metric = learn_sample_metric(sample, scaling, len(X), settings, limit, pool.map)
@@ -334,7 +334,7 @@ class CellTasks(Sequence[CellTask]):
     def _empty_cell(self, number: int) -> CellTask:
         # Only a user's own partition has cells without rows; they predict what is best for all rows.
         none = np.zeros((0, self._rows.n_features), dtype=np.float32)
-        rows = Rows(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
+        rows = Samples(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
         return CellTask(rows, radius=0.0, number=number, fallback=self._best_constants)
 
     @cached_property

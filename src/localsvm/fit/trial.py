@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.rows import ScaledRows
-from localsvm.data.source import KeptRows, RowSource
+from localsvm.data.source import RowSource, RowSubset
 from localsvm.fit.forecast import spread_by_size, training_seconds, work_ratio
 from localsvm.fit.prepare import FitSettings, Prepared, prepare
 from localsvm.fit.training import OnProgress, train_cells
@@ -37,7 +37,7 @@ class TargetRows:
 
     def some(self, numbers: NDArray[np.intp]) -> TargetRows:
         """Return the rows of these numbers."""
-        return TargetRows(KeptRows(self.X, numbers), self.y[numbers], self.weight[numbers])
+        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers])
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from localsvm.cell.path import Cancelled
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.rows import ScaledRows
-from localsvm.data.scaling import Scaling, no_scaling
+from localsvm.data.scaling import Scaling
 from localsvm.metric.choose_scaling import Sample
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
@@ -236,7 +236,7 @@ class _Pilot:
         if not self._plan.is_local:
             return np.array_split(everything, -(-len(X) // size))
         hashes = everything.astype(np.uint64)  # rows are in the order of theirs
-        _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
+        _, members = build_voronoi(ScaledRows(X), hashes, SplitLimit(size), self._map)
         return [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
 
     def _judge_cell(self, X: NDArray[np.float32], members: NDArray[np.intp], kernel: str, n_cells: int) -> _JudgedCell:
@@ -245,7 +245,7 @@ class _Pilot:
             raise Cancelled
         # In the order of the rows as given, whatever the metric: equal rows stand next to each other.
         group = np.unique(self._group[members], return_inverse=True)[1]
-        rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
+        rows = Samples(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
         settings = CellSettings(self._reduction, kernel, Grid(n_widths=_WIDTHS, n_lams=5), n_folds=_FOLDS)
         # Too little memory is the fit's to refuse, not the pilot's.
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
@@ -253,13 +253,13 @@ class _Pilot:
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
         return self._left_out_losses(cell, rows), self._slopes(cell, rows, -(-_SLOPES // n_cells))
 
-    def _slopes(self, cell: TrainedCell, rows: Rows, count: int) -> NDArray[np.float64]:
+    def _slopes(self, cell: TrainedCell, rows: Samples, count: int) -> NDArray[np.float64]:
         """Return the mean squared slopes at the first rows; nobody asks for them where no weights are learned."""
         if not self._plan.learns_weights:
             return np.zeros(rows.X.shape[1])
         return np.asarray(cell.functions.mean_squared_slopes(rows.X[:count], rows.weight[:count]).sum(axis=0))
 
-    def _left_out_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
+    def _left_out_losses(self, cell: TrainedCell, rows: Samples) -> NDArray[np.float64]:
         """Return the loss of every row by the machine that has not seen it, in the order of the rows."""
         left_out = cell.out_of_fold
         assert left_out is not None, "training leaves the scores of samples left out"

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ModelRows, ScaledRows
-from localsvm.data.scaling import no_scaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
 from localsvm.partition.chunks import ChunkPartition, build_chunks
@@ -204,7 +203,7 @@ def _rows_of(X: ArrayLike) -> ScaledRows:
         raise InvalidData(f"X has shape {data.shape}: rows of at least one feature are needed.")
     if not np.isfinite(data).all():
         raise InvalidData("X has values that are NaN or infinite in single precision. Drop or rescale these rows.")
-    return ScaledRows(data, no_scaling(data.shape[1]))
+    return ScaledRows(data)
 
 
 def _members_of(partition: Any, rows: ModelRows) -> Members:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from localsvm.data.scaling import Scaling
-from localsvm.data.source import KeptRows
+from localsvm.data.source import RowSubset
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import Checked, LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
@@ -146,7 +146,7 @@ def _fit_space(problem: _Problem, drawn: Block) -> tuple[Scaling, Metric]:
     """Fit the scaling, with the relevance in it, and the kernel from the rows that one machine would draw."""
     rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
     copies = np.repeat(np.arange(len(drawn)), drawn.copies)
-    sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
+    sample = merge_sample(RowSubset(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         scaling = fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)
         metric = learn_sample_metric(sample, scaling, rows.n_rows, settings, limit, pool.map)

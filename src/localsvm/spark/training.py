@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows
-from localsvm.data.scaling import Scaling, no_scaling
+from localsvm.data.scaling import Scaling
 from localsvm.fit.memory import available_memory
 from localsvm.fit.prepare import CellTasks, FitSettings, available_threads
 from localsvm.fit.training import MemoryLimit, plan_memory, train_cells
@@ -131,7 +131,7 @@ def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterato
     context = TaskContext.get()
     assert context is not None
     settings = replace(training.settings, n_threads=context.cpus())
-    rows = ScaledRows(block.rows.X, no_scaling(training.layout.n_features))
+    rows = ScaledRows(block.rows.X)
     tree, members = _cut(training, coarse, rows, block.hashes, settings.n_threads)
     tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
     memory = MemoryLimit.of(settings.max_memory or _share_of_memory(settings.n_threads))

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.partition.voronoi import Node, VoronoiPartition, descend
+from localsvm.partition.tree import Node, descend, is_leaf, leaf_code, leaf_number
+from localsvm.partition.voronoi import VoronoiPartition
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,11 @@ class CoarseCells:
     @classmethod
     def around(cls, centers: NDArray[np.float32]) -> CoarseCells:
         """Return one coarse cell for every centre."""
-        return cls((Node(np.ascontiguousarray(centers, dtype=np.float32), -1 - np.arange(len(centers))),))
+        return cls((Node(np.ascontiguousarray(centers, dtype=np.float32), leaf_code(np.arange(len(centers)))),))
 
     def __len__(self) -> int:
         """Return the number of coarse cells."""
-        return sum(int((node.children < 0).sum()) for node in self.nodes) or 1
+        return sum(int(is_leaf(node.children).sum()) for node in self.nodes) or 1
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return the coarse cell of every row."""
@@ -51,16 +52,17 @@ class CoarseCells:
 
     def centre(self, cell: int) -> NDArray[np.float32]:
         """Return the centre of a coarse cell."""
-        (found,) = (node.centers[node.children == -1 - cell] for node in self.nodes if -1 - cell in node.children)
+        leaf = leaf_code(cell)
+        (found,) = (node.centers[node.children == leaf] for node in self.nodes if leaf in node.children)
         return np.asarray(found[0])
 
     def split(self, cell: int, centers: NDArray[np.float32]) -> CoarseCells:
         """Return these cells with one of them split: its first part has its number, the others follow the last."""
-        children = np.append([-1 - cell], -1 - np.arange(len(self), len(self) + len(centers) - 1))
+        children = leaf_code(np.append([cell], np.arange(len(self), len(self) + len(centers) - 1)))
         if not self.nodes:
             return CoarseCells((Node(centers, children),))
         above = [
-            Node(node.centers, np.where(node.children == -1 - cell, len(self.nodes), node.children))
+            Node(node.centers, np.where(node.children == leaf_code(cell), len(self.nodes), node.children))
             for node in self.nodes
         ]
         return CoarseCells((*above, Node(centers, children)))
@@ -103,11 +105,11 @@ def join_trees(
         for place in level:
             node = upper.nodes[place.number] if place.tree is None else trees[place.tree].nodes[place.number]
             to = np.empty(len(node.children), dtype=np.int64)
-            for c, child in enumerate(node.children.tolist()):
-                found, is_cell = _follow(place.tree, child, trees)
+            for c, (child, leaf) in enumerate(zip(node.children.tolist(), is_leaf(node.children), strict=True)):
+                found, is_cell = _follow(place.tree, child, leaf, trees)
                 if is_cell:
                     assert found.tree is not None
-                    to[c] = -1 - len(cells)
+                    to[c] = leaf_code(len(cells))
                     numbers[found.tree][found.number] = len(cells)
                     cells.append(found)
                 else:
@@ -121,11 +123,11 @@ def join_trees(
     return VoronoiPartition(centers, radii, tuple(nodes)), numbers
 
 
-def _follow(tree: int | None, child: int, trees: Sequence[VoronoiPartition]) -> tuple[_Place, bool]:
+def _follow(tree: int | None, child: int, leaf: bool, trees: Sequence[VoronoiPartition]) -> tuple[_Place, bool]:
     """Return where a child is, and whether that is a cell."""
+    if not leaf:
+        return _Place(tree, child), False
     if tree is not None:
-        return _Place(tree, child if child >= 0 else -1 - child), child < 0
-    if child >= 0:
-        return _Place(None, child), False
-    coarse = -1 - child
+        return _Place(tree, leaf_number(child)), True
+    coarse = leaf_number(child)
     return _Place(coarse, 0), not trees[coarse].nodes

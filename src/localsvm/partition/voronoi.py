@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from localsvm import _native
 from localsvm.data.rows import ModelRows, smallest_hashes
 from localsvm.partition.base import Members, ThreadMap, for_each
+from localsvm.partition.tree import Node, descend, is_leaf, leaf_code
 
 LARGEST_TRAVERSAL = 50_000
 """Rows of a farthest-first traversal (App.)."""
@@ -29,14 +30,6 @@ CHILD_SHARE = 0.8
 """Of the most rows that a child may have, what a subsample aims at: room for its error."""
 
 _FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer say little about its size
-
-
-@dataclass(frozen=True)
-class Node:
-    """Centres, and where each leads: to another node (its number), or to a cell (-1 - its number)."""
-
-    centers: NDArray[np.float32]
-    children: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -60,26 +53,6 @@ class VoronoiPartition:
         ([0, 0, 1, 1], [1])
         """
         return descend(self.nodes, X)[0]
-
-
-def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the leaf that every row comes to from the first node on, and its squared distance from the centre."""
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    leaves = np.empty(len(X), dtype=np.int32)
-    squared = np.empty(len(X), dtype=np.float32)
-    waiting = [(0, np.arange(len(X)))]
-    while waiting:
-        number, rows = waiting.pop()
-        node = nodes[number]
-        labels, squared[rows] = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
-        to = node.children[labels]
-        leaves[rows] = -1 - to
-        inner = to >= 0
-        if inner.any():
-            inner_rows, inner_to = rows[inner], to[inner]
-            groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
-            waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
-    return leaves, squared
 
 
 @dataclass(frozen=True)
@@ -226,7 +199,7 @@ class _TreeBuilder:
                 for c, (size, end) in enumerate(zip(split.sizes, ends, strict=True)):
                     below = self._below(branch, split, c, int(end - size), int(end))
                     if below is None:
-                        to[c] = -1 - len(leaves)
+                        to[c] = leaf_code(len(leaves))
                         leaves.append((int(end - size), int(end), split.centers[c], split.radii[c]))
                     else:
                         to[c] = n_nodes + len(next_level)
@@ -239,7 +212,7 @@ class _TreeBuilder:
 
     def _below(self, branch: _Branch, split: _Split, c: int, begin: int, end: int) -> _Branch | None:
         """Return what is to be split next of a branch's child; None: it is a cell."""
-        if branch.node is not None and branch.node.children[c] >= 0:
+        if branch.node is not None and not is_leaf(branch.node.children)[c]:
             return _Branch(begin, end, self.upper[int(branch.node.children[c])])
         stuck = branch.node is None and len(split.sizes) == 1
         return None if stuck or self.limit.allows(end - begin, split.radii[c]) else _Branch(begin, end)

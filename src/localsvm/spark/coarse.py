@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
-from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
+from localsvm.partition.tree import descend
+from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, sample_centres
 from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
 from localsvm.spark.columns import Layout
 

@@ -21,7 +21,8 @@ from localsvm.partition.base import Partition
 from localsvm.partition.chunks import ChunkPartition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.overlap import OverlapPartition
-from localsvm.partition.voronoi import Node, VoronoiPartition
+from localsvm.partition.tree import Node, wrong_children
+from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.partition.whole import WholePartition
 from localsvm.storage.schema import (
     FINITE,
@@ -130,10 +131,8 @@ def _wrong_nodes(values: Values, sizes: Sizes) -> str | None:
     wrong = _wrong_ends(values["ends"], len(children))
     if wrong:
         return wrong
-    # Nodes come after their parents, so that every path down the tree ends.
     node = np.repeat(np.arange(len(values["ends"])), np.diff(values["ends"], prepend=0))
-    n_leaves = sizes.get("n_cells", len(children))
-    bad = ((children >= 0) & (children <= node)) | (children >= len(values["ends"])) | (children < -n_leaves)
+    bad = wrong_children(children, node, sizes.get("n_cells", len(children)))
     return f"node {node[bad][0]} leads to nodes or cells that are not there" if bad.any() else None
 
 

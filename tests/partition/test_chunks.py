@@ -78,14 +78,14 @@ def test_a_chunk_is_a_random_sample_of_space():
     assert len(members) == 4
 
 
-def test_centres_are_means_and_radii_reach_the_farthest_row(hostile):
+def test_centers_are_means_and_radii_reach_the_farthest_row(hostile):
     partition, members = chunks_of(hostile, 300)
     for chunk in range(len(members)):
         rows = hostile[members.rows(chunk)].astype(np.float64)
-        centre = rows.mean(axis=0)
+        center = rows.mean(axis=0)
         scale = np.abs(rows).max()
-        np.testing.assert_allclose(partition.centers[chunk], centre, rtol=1e-6, atol=1e-6 * scale)
-        reach = np.linalg.norm(rows - centre, axis=1).max()
+        np.testing.assert_allclose(partition.centers[chunk], center, rtol=1e-6, atol=1e-6 * scale)
+        reach = np.linalg.norm(rows - center, axis=1).max()
         assert partition.radii[chunk] == pytest.approx(reach, rel=1e-5, abs=1e-6 * scale)
 
 

@@ -57,7 +57,7 @@ class Category:
     names: tuple[str, ...]
     """Categories that have a column of the model each, sorted."""
     pooled: bool
-    """Whether there were more, which share one."""
+    """Whether there were more, which have one column together."""
     missing: bool
     """Whether some were missing: that is a category too."""
 
@@ -79,7 +79,7 @@ class Encoding:
     """How the columns of the input become those of the model."""
 
     numbers: tuple[int, ...]
-    """Columns of numbers; those without any number are left out."""
+    """Columns of numbers; those without any number are dropped."""
     fills: tuple[float, ...] | None
     """What replaces their missing values: the median; None: nothing is missing."""
     gappy: tuple[int, ...]
@@ -151,36 +151,7 @@ def _spread(codes: NDArray[np.floating], places: NDArray[np.intp]) -> NDArray[np
 
 
 def learn_encoding(table: Table, weight: NDArray[np.float64], *, impute: bool) -> Encoding | None:
-    """Learn the medians and the categories of rows; those of weight zero are as if absent.
-
-    Parameters
-    ----------
-    table : Table
-        Rows; what is missing is NaN.
-    weight : ndarray of shape (n_rows,)
-        Weights: one of 2 is a row given twice.
-    impute : bool
-        Whether values may be missing.
-
-    Returns
-    -------
-    Encoding or None
-        None if the rows are those of the model as they are: numbers only, none missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.columns import Table, learn_encoding
-    >>> X = np.array([[1.0, 0.0], [np.nan, 1.0], [3.0, 0.0]])
-    >>> table = Table(X, {1: ("blue", "red")})
-    >>> encoding = learn_encoding(table, np.ones(3), impute=True)
-    >>> encoding.fills, encoding.categories[0].names
-    ((2.0,), ('blue', 'red'))
-    >>> encoding.encode(table)[:]
-    array([[1. , 0. , 0.5, 0. ],
-           [2. , 0.1, 0. , 0.5],
-           [3. , 0. , 0.5, 0. ]])
-    """
+    """Learn the medians and the categories of rows; those of weight zero are as if absent."""
     present = np.flatnonzero(weight)
     categories = _learn_categories(table, present, weight[present])
     if not impute:
@@ -213,17 +184,7 @@ def _each_column(X: Numbers, wanted: Sequence[int]) -> Iterable[NDArray[np.float
 
 
 def weighted_median(values: NDArray[np.floating], weight: NDArray[np.float64]) -> float:
-    """Return the median of numbers of positive weight; an integer weight is as if the number were repeated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.columns import weighted_median
-    >>> weighted_median(np.array([5.0, 1.0, 3.0]), np.ones(3)), weighted_median(np.array([5.0, 1.0]), np.ones(2))
-    (3.0, 3.0)
-    >>> weighted_median(np.array([5.0, 1.0]), np.array([1.0, 2.0]))
-    1.0
-    """
+    """Return the median of numbers of positive weight; an integer weight is as if the number were repeated."""
     if (weight == weight[0]).all():
         middle = [(len(values) - 1) // 2, len(values) // 2]
         low, high = np.partition(values, middle)[middle]

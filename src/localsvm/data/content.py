@@ -48,18 +48,9 @@ def content_hash(X: RowSource, seed: int) -> NDArray[np.uint64]:
 def distinct_rows(
     X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-    """Order samples by content and merge identical ones; samples of weight zero are left out.
+    """Order samples by content and merge identical ones; samples of weight zero are dropped.
 
     Targets are numbers (n,), or rows of them (n, n_targets). Of the rows only the distinct ones are held.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.content import distinct_rows
-    >>> X, y = np.array([[7.0], [3.0], [7.0], [7.0]]), np.array([1.0, 1.0, 1.0, -1.0])
-    >>> X, y, weight = distinct_rows(X, y, np.array([1.0, 0.0, 2.0, 1.0]))
-    >>> X.tolist(), y.tolist(), weight.tolist()
-    ([[7.0], [7.0]], [-1.0, 1.0], [1.0, 3.0])
     """
     if not (weight > 0).all():
         present = weight > 0

@@ -45,18 +45,7 @@ class ModelRows(ABC):
 
 @dataclass(frozen=True)
 class ScaledRows(ModelRows):
-    """Rows that are scaled when they are read; without a scaling, rows that are scaled already.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.rows import ScaledRows
-    >>> from localsvm.data.scaling import AffineScaling
-    >>> rows = ScaledRows(np.array([[3.0], [4.0]]), AffineScaling(np.array([2.0]), np.array([0.5])))
-    >>> rows.take(np.array([1, 0]))
-    array([[1. ],
-           [0.5]], dtype=float32)
-    """
+    """Rows that are scaled when they are read; without a scaling, rows that are scaled already."""
 
     X: RowSource
     scaling: Scaling | None = None

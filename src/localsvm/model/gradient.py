@@ -18,22 +18,7 @@ from localsvm.model.predict import BLOCK_ROWS, evaluate_rows
 
 
 def predict_gradients(model: LocalModel, X: RowSource, n_threads: int = 1) -> FloatArray:
-    """Return the gradients (n_rows, n_scores, n_features) of the scores at every row of X.
-
-    Parameters
-    ----------
-    model : LocalModel
-        The model.
-    X : RowSource
-        Rows in the columns of the model, not scaled.
-    n_threads : int, default=1
-        Threads to use.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_scores, n_features)
-        Partial derivatives; 0 where a value is cut to the range of the targets, and for constant columns.
-    """
+    """Return the gradients (n_rows, n_scores, n_features) of the scores at every row of X."""
     reduction, n_features = model.reduction, model.n_features
 
     def of_cell(cell: int, points: NDArray[np.float32]) -> FloatArray:

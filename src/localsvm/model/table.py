@@ -1,6 +1,6 @@
-"""All cells of a model at a glance: a few numbers of each, as columns.
+"""The table of the cells of a model: a few numbers of each, as columns.
 
-Enters: trained cells. Leaves: a `CellTable`, which a stored model has at hand without reading its cells.
+Enters: trained cells. Leaves: a `CellTable`; that of a stored model is read without reading its cells.
 """
 
 from __future__ import annotations

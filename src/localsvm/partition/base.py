@@ -74,11 +74,11 @@ class Partition(Protocol):
 
     @property
     def centers(self) -> NDArray[np.float32]:
-        """One centre per cell."""
+        """One center per cell."""
 
     @property
     def radii(self) -> NDArray[np.float64]:
-        """Largest distance of a training row of the cell from the centre."""
+        """Largest distance of a training row of the cell from the center."""
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
         """Return the cell of every row."""

@@ -20,7 +20,7 @@ from localsvm.partition.voronoi import VoronoiPartition
 class CoarseCells:
     """Upper nodes of a tree; what comes to a leaf is cut on, into cells of bounded size.
 
-    Centres are given in the space of the model: scaled, and weighted where relevance is learned.
+    Centers are given in the space of the model: scaled, and weighted where relevance is learned.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class CoarseCells:
 
     @classmethod
     def around(cls, centers: NDArray[np.float32]) -> CoarseCells:
-        """Return one coarse cell for every centre."""
+        """Return one coarse cell for every center."""
         return cls((Node(np.ascontiguousarray(centers, dtype=np.float32), leaf_code(np.arange(len(centers)))),))
 
     def __len__(self) -> int:
@@ -50,8 +50,8 @@ class CoarseCells:
         """Return the coarse cell of every row."""
         return descend(self.nodes, X)[0] if self.nodes else np.zeros(len(X), dtype=np.int32)
 
-    def centre(self, cell: int) -> NDArray[np.float32]:
-        """Return the centre of a coarse cell."""
+    def center(self, cell: int) -> NDArray[np.float32]:
+        """Return the center of a coarse cell."""
         leaf = leaf_code(cell)
         (found,) = (node.centers[node.children == leaf] for node in self.nodes if leaf in node.children)
         return np.asarray(found[0])
@@ -82,18 +82,6 @@ def join_trees(
     """Return one tree of the upper nodes and those of all coarse cells, and the numbers that their cells have in it.
 
     A tree without nodes is one cell. Nodes and cells are numbered level by level, as `build_voronoi` does it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.partition import CoarseCells, voronoi_partition
-    >>> from localsvm.partition.coarse import join_trees
-    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
-    >>> halves = CoarseCells.around(X[[0, 2]])
-    >>> trees = [voronoi_partition(X[:2], cell_size=1), voronoi_partition(X[2:], cell_size=2)]
-    >>> tree, numbers = join_trees(halves, trees)
-    >>> tree.assign(X).tolist(), [part.tolist() for part in numbers]
-    ([0, 1, 2, 2], [[0, 1], [2]])
     """
     numbers = [np.empty(len(tree.centers), dtype=np.int64) for tree in trees]
     cells: list[_Place] = []
@@ -105,8 +93,8 @@ def join_trees(
         for place in level:
             node = upper.nodes[place.number] if place.tree is None else trees[place.tree].nodes[place.number]
             to = np.empty(len(node.children), dtype=np.int64)
-            for c, (child, leaf) in enumerate(zip(node.children.tolist(), is_leaf(node.children), strict=True)):
-                found, is_cell = _follow(place.tree, child, leaf, trees)
+            for c, child in enumerate(node.children.tolist()):
+                found, is_cell = _follow(place.tree, child, trees)
                 if is_cell:
                     assert found.tree is not None
                     to[c] = leaf_code(len(cells))
@@ -123,9 +111,9 @@ def join_trees(
     return VoronoiPartition(centers, radii, tuple(nodes)), numbers
 
 
-def _follow(tree: int | None, child: int, leaf: bool, trees: Sequence[VoronoiPartition]) -> tuple[_Place, bool]:
+def _follow(tree: int | None, child: int, trees: Sequence[VoronoiPartition]) -> tuple[_Place, bool]:
     """Return where a child is, and whether that is a cell."""
-    if not leaf:
+    if not is_leaf(child):
         return _Place(tree, child), False
     if tree is not None:
         return _Place(tree, leaf_number(child)), True

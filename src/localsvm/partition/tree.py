@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,12 @@ class Node:
     children: NDArray[np.int64]
 
 
-def is_leaf(child: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which children are leaves."""
+@overload
+def is_leaf(child: int) -> bool: ...
+@overload
+def is_leaf(child: NDArray[np.int64]) -> NDArray[np.bool_]: ...
+def is_leaf(child: int | NDArray[np.int64]) -> bool | NDArray[np.bool_]:
+    """Return whether a child is a leaf, or which ones are."""
     return child < 0
 
 

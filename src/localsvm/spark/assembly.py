@@ -138,7 +138,7 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
             )
         record = cells[coarse][0]["tree"]
         if record is None:
-            centre = sized.coarse.centre(coarse)[None, :]
+            centre = sized.coarse.center(coarse)[None, :]
             trees.append(VoronoiPartition(centre, sized.radii[[coarse]], ()))
         else:
             what = f"the tree of coarse cell {coarse}"

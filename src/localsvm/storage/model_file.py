@@ -155,7 +155,7 @@ def _shared_values(model: LocalModel, cells: CellTable, info: Mapping[str, Any] 
 
 
 def headline_values(stored: StoredModel) -> dict[str, Any]:
-    """Return all of a model but its cells as plain values, for those who keep the cells elsewhere."""
+    """Return all of a model but its cells as plain values, for a caller that stores the cells elsewhere."""
     return {**_shared_values(stored.model, stored.table, stored.info), "seconds": stored.seconds}
 
 

@@ -192,7 +192,7 @@ _LOSS = tagged(
 
 def _wrong_machine(values: Values, _: Sizes) -> str | None:
     machine, count = values["machine"], len(values["factors"])
-    return f"machine {machine} of {count} decides" if (machine or 0) >= count else None
+    return f"it decides by function {machine} of {count}" if (machine or 0) >= count else None
 
 
 _BINARY = schema(

@@ -57,7 +57,7 @@ def pack(value: object) -> list[Buffer]:
     Examples
     --------
     >>> import numpy as np
-    >>> from localsvm.records import pack, unpack
+    >>> from localsvm.storage.record import pack, unpack
     >>> record = b"".join(pack({"name": "cell", "values": np.arange(3)}))
     >>> len(record), unpack(record, "the example")
     (192, {'name': 'cell', 'values': array([0, 1, 2])})

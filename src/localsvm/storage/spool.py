@@ -25,17 +25,7 @@ Place = tuple[int, int]
 
 
 class Spool:
-    """An unnamed file of cells; it is gone when the process ends, however it ends.
-
-    Parameters
-    ----------
-    directory : path
-        On a disk with enough space.
-    n_features : int
-        Columns of the model.
-    reduction : Reduction
-        The learning task of the cells.
-    """
+    """An unnamed file of cells; it is gone when the process ends, however it ends."""
 
     def __init__(self, directory: str | os.PathLike[str], n_features: int, reduction: Reduction) -> None:
         self._bytes = RowFile((0, 1), np.uint8, directory)

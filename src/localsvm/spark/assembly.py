@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -120,7 +119,13 @@ def assemble(trained: Trained, training: Training) -> Assembled:
     model = LocalModel(
         n_features, training.scaling, partition, judgement.reduction, (), calibration=judgement.calibration
     )
-    return Assembled(model, _table(rows), cells, judgement, training.sized.coarse)
+    return Assembled(
+        model,
+        CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]),
+        cells,
+        judgement,
+        training.sized.coarse,
+    )
 
 
 def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
@@ -171,23 +176,3 @@ def _finished_rows(cells: DataFrame, rows: list[Row]) -> list[Row]:
 def _local_frame(rows: list[Row], session: SparkSession) -> DataFrame:
     columns = [{name: row[name] for name in FINISHED} for row in rows]
     return session.createDataFrame(pa.Table.from_pylist(columns, schema=arrow_schema(FINISHED)))
-
-
-def _table(rows: list[Row]) -> CellTable:
-    def column(name: str, dtype: type[np.generic]) -> NDArray[Any]:
-        return np.array([row[name] for row in rows], dtype=dtype)
-
-    def joined(name: str) -> NDArray[np.float64]:
-        return np.concatenate([np.zeros(0), *(np.asarray(row[name], dtype=np.float64) for row in rows)])
-
-    return CellTable(
-        size=column("rows", np.int64),
-        radius=column("radius", np.float64),
-        total_weight=column("total_weight", np.float64),
-        risk=column("risk", np.float64),
-        risk_error=column("risk_error", np.float64),
-        support_vectors=column("support_vectors", np.int64),
-        n_problems=np.array([len(row["width"]) for row in rows], dtype=np.int64),
-        width=joined("width"),
-        lam=joined("lam"),
-    )

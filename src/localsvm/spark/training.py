@@ -27,6 +27,7 @@ from localsvm.data.scaling import Scaling
 from localsvm.fit.memory import available_memory
 from localsvm.fit.prepare import CellTasks, FitSettings, available_threads
 from localsvm.fit.training import MemoryLimit, plan_memory, train_cells
+from localsvm.model.table import cell_row
 from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.spark.blocks import SCHEMA as BLOCKS
@@ -159,18 +160,8 @@ def _share_of_memory(n_threads: int) -> int | None:
 
 
 def _summary(cell: TrainedCell) -> dict[str, Any]:
-    return {
-        "place": cell.number,
-        "rows": int(cell.n_samples),
-        "radius": float(cell.radius),
-        "total_weight": float(cell.total_weight),
-        "risk": float(cell.risk),
-        "risk_error": float(cell.risk_error),
-        "width": cell.width.tolist(),
-        "lam": cell.lam.tolist(),
-        "support_vectors": cell.n_support,
-        "seconds": [cell.seconds[phase] for phase in PHASES],
-    }
+    row = cell_row(cell)
+    return {"place": cell.number, "rows": row.pop("size"), **row, "seconds": [cell.seconds[phase] for phase in PHASES]}
 
 
 def _records(cell: TrainedCell, settings: FitSettings, tree: dict[str, Any] | None) -> dict[str, bytes | None]:

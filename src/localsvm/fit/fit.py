@@ -70,8 +70,9 @@ def _fit(
     )
     trained = time.perf_counter()
     seconds = dict(prepared.seconds)
+    of_cells = [cell.seconds for cell in cells]
     for phase in PHASES:
-        seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
+        seconds[phase] = math.fsum(found[phase] for found in of_cells)
     model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, cells)
     share, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
     del prepared, cells  # what is only needed for training leaves the memory

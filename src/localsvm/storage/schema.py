@@ -199,11 +199,11 @@ def _has_shape(found: NDArray[Any], shape: tuple[Axis, ...], sizes: dict[str, in
     lengths = found.shape[: len(axes)]
     if len(lengths) < len(axes) or (axes == shape and found.ndim > len(axes)):
         return False
-    due = (
-        sizes.setdefault(axis, size) if isinstance(axis, str) else axis
-        for axis, size in zip(axes, lengths, strict=True)
-    )
-    return all(length is None or length == size for length, size in zip(due, lengths, strict=True))
+    for axis, length in zip(axes, lengths, strict=True):
+        due = sizes.setdefault(axis, length) if isinstance(axis, str) else axis
+        if due is not None and due != length:
+            return False
+    return True
 
 
 def _due(dtype: DTypeLike | None, shape: tuple[Axis, ...], sizes: dict[str, int]) -> str:

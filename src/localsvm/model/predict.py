@@ -76,22 +76,9 @@ def evaluate_rows(
     n_threads: int,
     width: int | None = None,
 ) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Return the values of every row by its cell, or the mean over several; and the cells, 0 where they are averaged.
+    """Return the values of every row by its cell, and the cells; where cells are averaged, the mean and cell 0.
 
-    Parameters
-    ----------
-    model : LocalModel
-        The model.
-    X : RowSource or ScaledRows
-        Rows as given, or in the metric of the model.
-    evaluate : callable
-        What to compute, by cell.
-    shape : tuple of int
-        Shape of the result of a row.
-    n_threads : int
-        Threads to use.
-    width : int, optional
-        Numbers that the evaluation of a row takes; as many as it has features, by default.
+    The result of a row has a shape; to evaluate it takes `width` numbers, as many as it has features by default.
     """
     rows = X if isinstance(X, ScaledRows) else ScaledRows(X, model.scaling)
     values, cells = np.empty((len(rows), *shape)), np.zeros(len(rows), dtype=np.intp)

@@ -64,13 +64,7 @@ class StoredModel:
     """The version of localsvm that wrote the file."""
 
     def verify(self) -> None:
-        """Check every cell; opening has checked the rest.
-
-        Raises
-        ------
-        InvalidFile
-            If a cell is damaged, or is not the one that the table has.
-        """
+        """Check every cell; opening has checked the rest."""
         found = CellTable.of(self.model.cells)
         for name, column in vars(self.table).items():
             if getattr(found, name).tobytes() != column.tobytes():  # NaN is equal to itself here
@@ -83,32 +77,7 @@ def write_model(
     info: Mapping[str, Any] | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> None:
-    """Write a model to a file, which takes the place of what was there when all of it is on the disk.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    model : LocalModel
-        A model; its partition and its losses must be those of localsvm.
-    info : mapping, optional
-        Plain values to keep with it: numbers, text, lists, dicts, arrays.
-    seconds : mapping of str to float, optional
-        How long the fit took, by phase.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from localsvm import LocalSVC
-    >>> from localsvm.storage.model_file import open_model, write_model
-    >>> clf = LocalSVC(grid=3).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "model.lsvm"
-    ...     write_model(path, clf.model_, info={"author": "me"})
-    ...     stored = open_model(path)
-    >>> stored.info, stored.table.size
-    ({'author': 'me'}, array([4]))
-    """
+    """Write a model to a file, which takes the place of what was there when all of it is on the disk."""
     shared = _shared_values(model, CellTable.of(model.cells), info)
     with replacing(path) as file:
         _write(file, model.cells, shared, seconds)
@@ -177,21 +146,6 @@ def open_model(path: PathLike) -> StoredModel:
 
     The file is mapped into memory. It may be replaced or deleted meanwhile, as `write_model` does it; a program that
     shortens it in place takes the cells away from under this one.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    StoredModel
-        The model and what is known of it.
-
-    Raises
-    ------
-    InvalidFile
-        If it is not a model file, not all of it, damaged, or of a later format.
     """
     name = os.fspath(path)
     return read_model(_mapped(name), name)

@@ -304,20 +304,10 @@ def schema(
     flatten: Callable[[T], Mapping[str, Any]] | None = None,
     check: Callable[[Values, Mapping[str, int]], str | None] | None = None,
 ) -> Schema[T]:
-    """Return the schema of a class.
+    """Return the schema of a class, whose objects `build` makes of their fields; `kinds` are in the order of the file.
 
-    Parameters
-    ----------
-    build : callable
-        The class, or what else makes an object of its fields.
-    kinds : mapping of str to Kind
-        The fields in the order of the file, by key.
-    attributes : mapping of str to str, optional
-        Names of attributes where keys differ.
-    flatten : callable, optional
-        Returns the values of an object by attribute, where the file has them in another form.
-    check : callable, optional
-        Takes all values and the lengths of axes; says what is wrong about them together, or None.
+    `attributes` has the names of attributes where keys differ, `flatten` the values by attribute of an object that the
+    file has in another form. `check` says what is wrong with values that are right one by one, or returns None.
     """
     attribute = {key: (attributes or {}).get(key, key) for key in kinds}
 

@@ -20,7 +20,7 @@ SANITIZED := .venv-sanitize
 CLEAN := build/clean-venv
 PIP := -m pip --disable-pip-version-check install --quiet
 
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/*)
 
 .PHONY: demo test browser java valgrind lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:

@@ -154,7 +154,7 @@ def test_a_small_cell_is_close_to_all_cells():
     assert p[0] - 0.2 < p[1] < p[0]
 
 
-def test_rows_that_were_never_left_out_only_say_that_their_class_is_there():
+def test_rows_without_scores_only_show_that_their_class_is_present():
     f, y, weight, cell = binary_sample(10, n_cells=1)
     some = np.arange(len(f)) % 5 == 0
     sparse = fit_binary(np.where(some, f, np.nan), y, weight, cell, 1)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from localsvm.decision.curves import KNOTS, Evidence, fit_curves, shares_below
+from localsvm.decision.curves import KNOTS, Evidence, filled_intervals, fit_curves
 
 N_INCREMENTS = len(KNOTS) - 1
 
@@ -18,7 +18,7 @@ def random_evidence(seed, n_rows, n_classes, n_groups):
     possible = rng.random((n_rows, n_classes)) < 0.8
     possible[:, 0] = True
     weight = np.where(possible, rng.integers(0, 4, size=(n_rows, n_classes)), 0).astype(float)
-    return Evidence(shares_below(distance), weight, possible, rng.integers(0, n_groups, size=n_rows))
+    return Evidence(filled_intervals(distance), weight, possible, rng.integers(0, n_groups, size=n_rows))
 
 
 def objective(increments, evidence, group, prior, strength):
@@ -69,7 +69,7 @@ def test_groups_do_not_see_each_other():
 @pytest.mark.parametrize("weight", [1e-3, 1e7])
 def test_few_rows_leave_the_prior_and_many_overrule_it(weight):
     distance = np.array([[0.0, 1.0]])
-    evidence = Evidence(shares_below(distance), weight * np.array([[9.0, 1.0]]), distance >= 0, np.zeros(1, int))
+    evidence = Evidence(filled_intervals(distance), weight * np.array([[9.0, 1.0]]), distance >= 0, np.zeros(1, int))
     (first, *others) = fit_curves(evidence, np.full((1, N_INCREMENTS), 0.5), 5.0)[0]
     assert first == pytest.approx(0.5 if weight < 1 else np.log(9), rel=0.01)
     np.testing.assert_allclose(others, 0.5)

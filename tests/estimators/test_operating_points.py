@@ -270,9 +270,9 @@ def test_another_point_needs_machines_and_a_bound(rows, weighted):
         LocalSVC(positive_weights=[1, 2]).at_false_alarm(0.1)
 
 
-def test_too_few_left_out_samples_are_refused_with_their_numbers():
+def test_too_few_out_of_fold_samples_are_refused_with_their_numbers():
     # Equal rows are never left out.
-    with pytest.raises(InvalidData, match="needs left-out samples of both classes, but 0 are positive and 0 negative"):
+    with pytest.raises(InvalidData, match="needs out-of-fold samples of both classes, but 0 are positive and 0 neg"):
         LocalSVC(grid=SMALL, objective="f1").fit(np.ones((6, 2)), [0, 1] * 3)
 
 

@@ -7,7 +7,7 @@ import pytest
 from cells import coefficients, same_cells
 
 from localsvm import Grid, InvalidParameter, LocalSVC
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data import toy_bayes_error, toy_mixture

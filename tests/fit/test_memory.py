@@ -188,7 +188,7 @@ print(bytes_of("VmHWM:") - before)
 @pytest.mark.parametrize("search", ["full", "racing"])
 @pytest.mark.parametrize("reduction", [OneVsOne(30), OneVsRest(30)], ids=["ovo", "ovr"])
 def test_a_cell_of_many_classes_keeps_to_what_was_planned(reduction, search):
-    support = Path(__file__).parent / "support"
+    support = Path(__file__).parents[1] / "support"
     program = [sys.executable, "-c", MANY_CLASSES, f"{type(reduction).__name__}(30)", search]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(support)}
     output = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)

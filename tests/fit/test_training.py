@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import localsvm.fit.training
 from localsvm import Grid, InvalidData, LocalSVC
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell

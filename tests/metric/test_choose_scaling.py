@@ -63,8 +63,8 @@ def test_a_scaling_that_spoils_the_rows_is_not_taken():
 
 
 @pytest.mark.parametrize("n_rows", [10, 150, 999])
-def test_too_few_rows_for_a_pilot_take_the_simplest(heavy, n_rows, monkeypatch):
-    monkeypatch.setattr(localsvm.metric.choose_scaling, "train_cell", lambda *_: pytest.fail("a pilot was trained"))
+def test_small_fits_take_the_simplest_scaling(heavy, n_rows, monkeypatch):
+    monkeypatch.setattr(localsvm.metric.choose_scaling, "train_cell", lambda *_: pytest.fail("a trial was trained"))
     X, y = heavy
     assert chosen((X[:n_rows], y[:n_rows]), n_rows) == "minmax"
 

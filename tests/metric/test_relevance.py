@@ -18,8 +18,7 @@ from localsvm import (
     LocalSVC,
     LocalSVR,
 )
-from localsvm.cell.extent import cell_radius
-from localsvm.cell.grid import KERNELS
+from localsvm.cell.grid import KERNELS, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.columns import Table
@@ -27,7 +26,7 @@ from localsvm.data.content import canonical_rows, distinct_rows
 from localsvm.data.disk import RowFile
 from localsvm.data.scaling import fit_to_ends
 from localsvm.metric.choose_scaling import Sample
-from localsvm.metric.relevance import PilotPlan, learn_metric
+from localsvm.metric.relevance import MetricPlan, learn_metric
 from localsvm.partition import voronoi_partition
 from localsvm.tasks import Regression
 
@@ -122,8 +121,8 @@ def test_targets_that_agree_at_every_place_change_nothing():
     assert (LocalSVR(**SMALL).fit(X, np.full(1500, 7.0)).feature_relevance_ == 1).all()
 
 
-def test_too_few_rows_for_a_pilot_stay_plain(rows, monkeypatch):
-    monkeypatch.setattr(localsvm.metric.relevance, "train_cell", lambda *_: pytest.fail("a pilot was trained"))
+def test_small_fits_keep_the_plain_metric(rows, monkeypatch):
+    monkeypatch.setattr(localsvm.metric.relevance, "train_cell", lambda *_: pytest.fail("a trial was trained"))
     X, y = rows
     assert (LocalSVR(scaling="minmax", **SMALL).fit(X[:999], y[:999]).feature_relevance_ == 1).all()
 
@@ -172,9 +171,9 @@ def test_memory_does_not_matter(rows):
     sample = Sample(*distinct_rows(X, y, np.ones(len(y))))
     task = Regression((localsvm.tasks.losses.Squared(),))
     scaling = fit_to_ends("minmax", X)
-    much = learn_metric(sample, scaling, np.ones(6), task, PilotPlan(**plan))
+    much = learn_metric(sample, scaling, np.ones(6), task, MetricPlan(**plan))
     with ThreadPoolExecutor(3) as pool:
-        little = learn_metric(sample, scaling, np.ones(6), task, PilotPlan(**plan, max_bytes=1_000_000), pool.map)
+        little = learn_metric(sample, scaling, np.ones(6), task, MetricPlan(**plan, max_bytes=1_000_000), pool.map)
     np.testing.assert_array_equal(much.weights, little.weights)
     assert much.kernel == little.kernel
 
@@ -303,7 +302,7 @@ def test_waves_take_the_smooth_kernel_and_steps_rough_ones_of_their_distance(ker
 # ------------------------------------------------------------------------------------- the paper's method
 
 
-def test_without_pilots_the_method_is_the_papers_to_the_bit():
+def test_without_a_learned_metric_the_method_is_the_papers_to_the_bit():
     # Algorithm 1 from its parts: scale to [0, 1], cut into Voronoi cells, train each with the paper's grid.
     X, y = waves(1500, 3)
     y = np.where(y > 0, 1.0, -1.0)

@@ -51,7 +51,7 @@ def test_rows_of_the_neighbours_are_nearer_than_those_left_out(built):
         distance = np.square(partition.centers.astype(np.float64) - center).sum(axis=1)
         neighbours = [j for j in np.argsort(distance, kind="stable") if j != cell][: overlap._NEIGHBOURS]
         foreign = np.concatenate([own.rows(j) for j in neighbours] or [np.zeros(0, dtype=int)])
-        squared = reference.nearest_centre(X[foreign], center[None, :])[1] if len(foreign) else np.zeros(0)
+        squared = reference.nearest_center(X[foreign], center[None, :])[1] if len(foreign) else np.zeros(0)
         inside = np.isin(foreign, members.rows(cell))
         assert len(own.rows(cell)) + inside.sum() == len(members.rows(cell))
         if inside.any() and not inside.all():

@@ -24,7 +24,7 @@ def walk(partition, x):
     number = 0
     while number >= 0:
         node = partition.nodes[number]
-        number = int(node.children[reference.nearest_centre(x[None, :], node.centers)[0][0]])
+        number = int(node.children[reference.nearest_center(x[None, :], node.centers)[0][0]])
     return -1 - number
 
 
@@ -32,7 +32,7 @@ def rows_of_nodes(partition, X):
     """The rows that meet every node."""
     rows = {0: np.arange(len(X))}
     for number, node in enumerate(partition.nodes):
-        labels, _ = reference.nearest_centre(X[rows[number]], node.centers)
+        labels, _ = reference.nearest_center(X[rows[number]], node.centers)
         for c, child in enumerate(node.children):
             if child >= 0:
                 rows[int(child)] = rows[number][labels == c]
@@ -40,10 +40,10 @@ def rows_of_nodes(partition, X):
 
 
 def assert_no_tiny_cell_can_be_dissolved(X, centers, cell_size):
-    before = np.bincount(reference.nearest_centre(X, centers)[0], minlength=len(centers))
+    before = np.bincount(reference.nearest_center(X, centers)[0], minlength=len(centers))
     for gone in np.flatnonzero(before < cell_size / 8) if len(centers) > 1 else ():
         left = np.delete(np.arange(len(centers)), gone)
-        after = np.bincount(reference.nearest_centre(X, centers[left])[0], minlength=len(left))
+        after = np.bincount(reference.nearest_center(X, centers[left])[0], minlength=len(left))
         assert ((after > before[left]) & (after > cell_size)).any(), f"center {gone} of {len(centers)}"
 
 
@@ -123,7 +123,7 @@ def test_the_laws_hold_for_any_rows_with_ties(X, cell_size, seed):
     for cell in np.flatnonzero(sizes > cell_size):
         assert len(np.unique(X[labels == cell], axis=0)) == 1
     assert len(partition.nodes) == 1
-    np.testing.assert_array_equal(labels, reference.nearest_centre(X, partition.centers)[0])
+    np.testing.assert_array_equal(labels, reference.nearest_center(X, partition.centers)[0])
     assert_no_tiny_cell_can_be_dissolved(X, partition.centers, cell_size)
 
 
@@ -134,7 +134,7 @@ def test_one_node_assigns_the_nearest_center_to_new_rows(hostile):
     partition = voronoi_partition(hostile, 100)
     rng = np.random.default_rng(1)
     new = hostile[rng.integers(0, len(hostile), 300)] + rng.normal(size=(300, hostile.shape[1])).astype(np.float32)
-    np.testing.assert_array_equal(partition.assign(new), reference.nearest_centre(new, partition.centers)[0])
+    np.testing.assert_array_equal(partition.assign(new), reference.nearest_center(new, partition.centers)[0])
 
 
 @pytest.mark.parametrize("depth", ["subsamples"], indirect=True)

@@ -203,8 +203,9 @@ def _learn_categories(table: Table, present: NDArray[np.intp], weight: NDArray[n
         codes = values[present]
         missing = np.isnan(codes)
         mass = _masses(codes[~missing].astype(np.intp), weight[~missing], len(names))
-        # The heaviest first, equal ones by name; those that have no mass were not seen.
-        order = np.lexsort((np.arange(len(names)), -mass))[: int((mass > 0).sum())]
+        # Descending mass, ties by name, whatever the order of the list. Categories without mass do not occur.
+        by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
+        order = by_name[np.argsort(-mass[by_name], kind="stable")][: int((mass > 0).sum())]
         kept = tuple(sorted(names[k] for k in order[:MOST_CATEGORIES]))
         if kept:
             found.append(Category(column, kept, len(order) > len(kept), bool(missing.any())))

@@ -1,11 +1,11 @@
-"""How often a row is of a class that its cell has never seen.
+"""The probability of classes that a cell has no samples of.
 
 Enters: the weight of every class in every cell, and the classes of which a cell has a single sample. Leaves: the
 probability of each class in a cell where it is absent.
 
-Cells of one class have nothing to cross-validate, but leaving one sample out answers (I. J. Good, *The population
-frequencies of species*, Biometrika 1953): where a class has a single sample in its cell, the cell without that sample
-would be wrong about it; where it has none, nothing happens.
+A cell of one class cannot be cross-validated, but leave-one-out estimates the probability (I. J. Good, *The population
+frequencies of species*, Biometrika 1953): samples that are the only ones of their class in a cell are those that the
+cell without them would not have expected.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
 
 
 def absent_rates(class_weight: FloatArray, single: NDArray[np.bool_]) -> FloatArray:
@@ -45,7 +45,7 @@ def absent_rates(class_weight: FloatArray, single: NDArray[np.bool_]) -> FloatAr
     """
     n_classes = class_weight.shape[1]
     seen = class_weight.sum(axis=0)
-    share = seen / seen.sum() if seen.sum() > 0 else np.full(n_classes, 1.0 / n_classes)
-    expected = (np.where(single, class_weight, 0.0).sum(axis=0) + share) / ((class_weight == 0).sum(axis=0) + 1.0)
+    frequency = seen / seen.sum() if seen.sum() > 0 else np.full(n_classes, 1.0 / n_classes)
+    expected = (np.where(single, class_weight, 0.0).sum(axis=0) + frequency) / ((class_weight == 0).sum(axis=0) + 1.0)
     rate = expected / (class_weight.sum(axis=1, keepdims=True) + 1.0 + expected)
     return np.asarray(np.clip(rate, 1e-12, 1.0 / n_classes**2))

@@ -3,8 +3,8 @@
 Enters: out-of-fold decision values of all training rows, their labels, weights and cells. Leaves: a `Calibration`,
 flat arrays from which `probability` (two classes) and `probabilities` (many) follow.
 
-Every pair (cell, predicted class) has a curve: see `curves`. Few rows say little, so the curve of a cell is shrunk
-to that of all cells with the same prediction. Two classes are the special case of scores (-f, f).
+Every pair (cell, predicted class) has a curve: see `curves`. The curve of a cell is shrunk towards that of all cells
+with the same prediction, the more so the fewer rows it has. Two classes are the special case of scores (-f, f).
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.source import row_blocks
+from localsvm.data.types import FloatArray
 from localsvm.decision.absent import absent_rates
-from localsvm.decision.curves import KNOTS, Evidence, fit_curves, shares_below
+from localsvm.decision.curves import KNOTS, Evidence, filled_intervals, fit_curves
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]
 
-# Where nothing is known, a decision value of 1 is right four times of five.
+# The prior: a decision value of 1 is right four times out of five.
 _FIRST_GUESS = 2.0 * np.diff(np.log1p(KNOTS))
 _FIRST_STRENGTH = 1.0
 _CELL_STRENGTH = 5.0
@@ -107,7 +107,7 @@ def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_
     Parameters
     ----------
     values : ndarray of shape (n_samples,)
-        Out-of-fold decision values; NaN where a sample was never left out.
+        Out-of-fold decision values; NaN where a sample was in no validation fold.
     y : ndarray of shape (n_samples,)
         Labels -1 and +1.
     weight : ndarray of shape (n_samples,)
@@ -125,7 +125,7 @@ def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_
     Examples
     --------
     >>> import numpy as np
-    >>> from localsvm.calibration import fit_binary
+    >>> from localsvm.decision.calibration import fit_binary
     >>> f = np.linspace(-2, 2, 400)
     >>> y = np.where(f + np.sin(100 * f) >= 0, 1.0, -1.0)
     >>> cell = np.zeros(400, dtype=np.intp)
@@ -142,8 +142,8 @@ def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_
     mixed = _mixed(class_weight)
     bins, extent = _Bins(n_cells), _Extent(shape)
     for block in blocks:
-        left_out = block.start + np.flatnonzero(~np.isnan(values[block]) & (weight[block] > 0) & mixed[cell[block]])
-        part = values[left_out].astype(np.float64), label[left_out], weight[left_out], cell[left_out]
+        scored = block.start + np.flatnonzero(~np.isnan(values[block]) & (weight[block] > 0) & mixed[cell[block]])
+        part = values[scored].astype(np.float64), label[scored], weight[scored], cell[scored]
         extent.add(part[0], part[1], part[3])
         bins.add(*part)
     return _calibration(bins.evidence(), class_weight, extent.single)
@@ -156,7 +156,7 @@ def fit_multiclass(scores: Floats, label: IntArray, weight: FloatArray, cell: In
     ----------
     scores : ndarray of shape (n_samples, n_classes)
         Out-of-fold scores: the class of the largest is predicted. In each cell the scores of classes that have no
-        samples there are NaN; so are all scores of a sample that was never left out.
+        samples there are NaN; so are all scores of a sample that was in no validation fold.
     label : ndarray of int of shape (n_samples,)
         Numbers of the classes.
     weight : ndarray of shape (n_samples,)
@@ -174,10 +174,10 @@ def fit_multiclass(scores: Floats, label: IntArray, weight: FloatArray, cell: In
     shape = (n_cells, scores.shape[1])
     class_weight = _class_weight(label, weight, cell, shape)
     own_score = scores[np.arange(len(label)), label].astype(np.float64)
-    left_out = np.flatnonzero(~np.isnan(own_score) & (weight > 0) & _mixed(class_weight)[cell])
+    scored = np.flatnonzero(~np.isnan(own_score) & (weight > 0) & _mixed(class_weight)[cell])
     extent = _Extent(shape)
-    extent.add(own_score[left_out], label[left_out], cell[left_out])
-    some = left_out[:: max(1, -(-left_out.size * shape[1] // _MOST_SCORES))]
+    extent.add(own_score[scored], label[scored], cell[scored])
+    some = scored[:: max(1, -(-scored.size * shape[1] // _MOST_SCORES))]
     evidence = _rows(scores[some].astype(np.float64), label[some], weight[some], cell[some])
     return _calibration(evidence, class_weight, extent.single)
 
@@ -216,7 +216,7 @@ class _Bins:
         key = np.flatnonzero(self._total)
         total = self._total[key]
         mean = self._distance[key] / total
-        basis = shares_below(np.stack([np.zeros_like(mean), mean], axis=1))
+        basis = filled_intervals(np.stack([np.zeros_like(mean), mean], axis=1))
         counts = np.where(key[:, None] % 2 == [0, 1], total[:, None], 0.0)
         return Evidence(basis, counts, np.ones(counts.shape, dtype=bool), key // (2 * self._n_bins))
 
@@ -226,7 +226,7 @@ def _rows(scores: FloatArray, label: IntArray, weight: FloatArray, cell: Integer
     distance, predicted = _distances(scores)
     counts = np.zeros(scores.shape)
     counts[np.arange(len(label)), label] = weight
-    return Evidence(shares_below(distance), counts, ~np.isnan(scores), cell * scores.shape[1] + predicted)
+    return Evidence(filled_intervals(distance), counts, ~np.isnan(scores), cell * scores.shape[1] + predicted)
 
 
 def _distances(scores: FloatArray) -> tuple[FloatArray, IntArray]:
@@ -240,8 +240,8 @@ def _distances(scores: FloatArray) -> tuple[FloatArray, IntArray]:
 def _factors(distance: FloatArray, increments: FloatArray) -> FloatArray:
     """Return exp(-E(distance)), less than one."""
     energy = np.zeros_like(distance)
-    for k, share in enumerate(shares_below(distance)):
-        energy += increments[..., k] * share
+    for k, filled in enumerate(filled_intervals(distance)):
+        energy += increments[..., k] * filled
     return np.clip(np.exp(-energy), _LEAST_FACTOR, _LARGEST_FACTOR)
 
 

@@ -21,10 +21,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
 
 KNOTS: FloatArray = np.array([0.0, 1.0, 2.0, 4.0])
-"""Of a hinge machine's decision values: those of its support vectors crowd at 1; few are above 4."""
+"""For decision values of the hinge loss: those of support vectors cluster at 1, and few exceed 4."""
 
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40
@@ -34,7 +34,7 @@ _TOLERANCE = 1e-7
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the curves are fitted to: rows, or bins of rows."""
+    """The data that curves are fitted to: rows, or bins of rows."""
 
     basis: FloatArray
     """Basis of the curve at d_i, (increments, rows, classes); zero for the predicted class."""
@@ -43,18 +43,18 @@ class Evidence:
     possible: NDArray[np.bool_]
     """Classes that compete, (rows, classes)."""
     group: NDArray[np.intp]
-    """The curve that a row speaks for."""
+    """Index of the curve that a row is evidence for."""
 
 
-def shares_below(distance: FloatArray) -> FloatArray:
-    """Return the share of every interval between knots that lies below `distance`, one interval after the other."""
+def filled_intervals(distance: FloatArray) -> FloatArray:
+    """Return the fraction of each interval between knots that lies below `distance`."""
     return np.stack([np.clip((distance - begin) / (end - begin), 0.0, 1.0) for begin, end in pairwise(KNOTS)])
 
 
 def fit_curves(evidence: Evidence, prior: FloatArray, strength: float) -> FloatArray:
     """Fit the increments of every group by Newton's method.
 
-    Minimises for each group, convex and apart from the others,
+    Minimises for each group, independently, the convex function
 
         sum_rows sum_i weight_i (-log p_i)  +  strength sum_k (u_k - 1 - log u_k),     u = increments / prior,
 
@@ -66,7 +66,7 @@ def fit_curves(evidence: Evidence, prior: FloatArray, strength: float) -> FloatA
     evidence : Evidence
         Rows or bins; sums are taken in their order.
     prior : ndarray of shape (n_groups, n_increments)
-        Increments of groups about which nothing is known.
+        Increments of groups without data.
     strength : float
         Weight of the prior.
 
@@ -110,7 +110,7 @@ class _Problem:
         self.basis = evidence.basis * prior[evidence.group].T[:, :, None]
         self.weight, self.row_weight = evidence.weight, evidence.weight.sum(axis=1)
         self.impossible = np.where(evidence.possible, 0.0, np.inf)
-        # The observed classes enter the objective linearly: once is enough.
+        # The observed classes enter the objective linearly: their sums are computed once.
         self.observed = np.stack([self._by_group((plane * self.weight).sum(axis=1)) for plane in self.basis], axis=1)
 
     def value(self, u: FloatArray, factors: FloatArray) -> FloatArray:

@@ -1,7 +1,8 @@
-"""What left-out samples say of trained cells: where to cut decision values, and how probable the classes are.
+"""Operating point and calibration, chosen from the out-of-fold scores of all cells.
 
-Enters: trained cells with their out-of-fold scores. Leaves: an operating point and a calibration. For two classes the
-machines are weighted in several ways where that may help (Neyman-Pearson, rates, F1); the best one stays.
+Enters: the out-of-fold scores of trained cells. Leaves: a `FittedDecision`: the task with its threshold, and
+calibrated probabilities. For two classes, cells may be trained with several weights of the positive class
+(Neyman-Pearson, rates, F1), one function each; the function that suits the purpose best is kept.
 """
 
 from __future__ import annotations
@@ -13,60 +14,70 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold, TrainedCell
+from localsvm.data.types import FloatArray
 from localsvm.decision.calibration import Calibration, fit_binary, fit_multiclass
-from localsvm.decision.operating_point import LeftOut, OperatingPoint, RocPoints, choose, choose_false_alarm, roc_front
+from localsvm.decision.operating_point import (
+    OperatingPoint,
+    RocPoints,
+    ScoredSamples,
+    choose,
+    choose_false_alarm,
+    roc_front,
+)
 from localsvm.tasks import Binary, Reduction
 
-FloatArray = NDArray[np.float64]
 Factors = Callable[[NDArray[np.floating]], FloatArray]
 
-_CONFIDENCE = 0.95  # that false alarms stay within their bound on new samples, too
+_CONFIDENCE = 0.95  # that the false-alarm rate stays within its bound on new samples
 
-# The odds at a threshold are those of the samples next to it: a twentieth of all, but no fewer than this.
-_SHARE_AT_THRESHOLD, _FEWEST_AT_THRESHOLD = 0.05, 50
+# The odds at a threshold are estimated from the samples nearest to it: a fraction of all, but no fewer than this.
+_FRACTION_AT_THRESHOLD, _MIN_AT_THRESHOLD = 0.05, 50
 
 
 @dataclass(frozen=True)
 class DecisionPlan:
-    """What decisions are for."""
+    """The purpose that decisions serve: a score to maximise, or a bound on false alarms."""
 
     objective: str = "accuracy"
     false_alarm: float | None = None
-    keeps_machines: bool = False
-    """Whether machines that were not chosen stay in the model."""
+    keeps_all: bool = False
+    """Whether the functions of all positive weights stay in the model."""
 
     @property
     def is_plain(self) -> bool:
         """Whether the sign of the decision value decides."""
-        return self.objective == "accuracy" and self.false_alarm is None and not self.keeps_machines
+        return self.objective == "accuracy" and self.false_alarm is None and not self.keeps_all
 
 
 @dataclass(frozen=True)
-class LeftOutScores:
-    """The samples of all cells with their out-of-fold scores, NaN where a sample was never left out.
+class OutOfFoldScores:
+    """Out-of-fold scores of the samples of all cells; NaN where a sample was in no validation fold.
 
-    There is one for every row of the training data: they are as small as they can be.
+    There is one row per training sample, so arrays have the smallest types that hold them.
     """
 
     scores: NDArray[np.floating]
     y: NDArray[np.floating]
-    """-1 and 1, or the numbers of the classes."""
+    """-1 and 1, or class indices."""
     weight: FloatArray
-    """With the factors of the classes."""
+    """Sample weights times class weights."""
     count: FloatArray
-    """The weight without them: how many samples it stands for."""
+    """Sample weights alone."""
     cell: NDArray[np.integer]
     n_cells: int
 
     @classmethod
-    def of(cls, parts: Iterable[OutOfFold], factors: Factors | None, averaged: bool, share: float) -> LeftOutScores:
-        """Gather the scores of all cells; averaged ones are all one, and where they overlap a sample counts by a share.
+    def of(
+        cls, parts: Iterable[OutOfFold], factors: Factors | None, averaged: bool, cell_weight: float
+    ) -> OutOfFoldScores:
+        """Gather the scores of all cells; cells that are averaged in prediction count as one.
 
-        `factors` gives those of the classes, by target; None are ones.
+        `factors` returns the class weights by target; None stands for ones. A sample that lies in m overlapping
+        cells has weight `cell_weight` = 1/m in each, on average.
         """
         weights, targets, scores = [], [], []
         for part in parts:  # copies, so that a part that was read from disk leaves the memory
-            weights.append(part.weight * share)
+            weights.append(part.weight * cell_weight)
             targets.append(part.y.astype(np.float32))
             scores.append(part.scores.copy())
         weight, y = np.concatenate(weights), np.concatenate(targets)
@@ -85,77 +96,74 @@ class LeftOutScores:
 
 @dataclass(frozen=True)
 class Decision:
-    """The operating point of two classes, and what it was chosen from."""
+    """The operating point of two classes, and the ROC front that it was chosen from."""
 
     point: OperatingPoint
     front: RocPoints
 
 
-def decide(left_out: LeftOutScores, plan: DecisionPlan) -> Decision:
-    """Choose machine and threshold."""
-    samples = LeftOut.of(left_out.scores, left_out.y, left_out.count)
+def decide(scores: OutOfFoldScores, plan: DecisionPlan) -> Decision:
+    """Choose function and threshold."""
+    samples = ScoredSamples.of(scores.scores, scores.y, scores.count)
     if plan.false_alarm is not None:
         point = choose_false_alarm(samples, plan.false_alarm, _CONFIDENCE)
     else:
         point = choose(samples, plan.objective)
-    # None and all: beyond every value that was seen, but finite.
+    # Infinite thresholds (no positives, all positives) become finite ones beyond all values.
     seen = samples.values[:, point.machine]
     threshold = float(np.clip(point.threshold, seen.min() - 1.0, seen.max() + 1.0))
     return Decision(replace(point, threshold=threshold), roc_front(samples))
 
 
 @dataclass(frozen=True)
-class Judgement:
-    """What left-out samples decide: the learning task with its operating point, probabilities, and why."""
+class FittedDecision:
+    """The learning task with its operating point, its calibration, and how they were chosen."""
 
     reduction: Reduction
     calibration: Calibration | None = None
     decision: Decision | None = None
-    left_out: LeftOutScores | None = None
-    """Kept where machines are, so that another operating point can be chosen."""
+    scores: OutOfFoldScores | None = None
+    """Kept with the functions of all weights, so that another operating point can be chosen."""
     machine: int | None = None
-    """The only one that stays of each cell; None: all do."""
+    """Index of the function that each cell keeps; None: it keeps all."""
 
     def of_cell(self, cell: TrainedCell) -> TrainedCell:
-        """Return what stays of a cell; its out-of-fold scores have served."""
-        functions = cell.functions if self.machine is None else _of_machine(cell.functions, self.machine)
+        """Return the cell with the functions it keeps, without its out-of-fold scores."""
+        functions = cell.functions if self.machine is None else _single_function(cell.functions, self.machine)
         return replace(cell, out_of_fold=None, functions=functions)
 
 
-def judge(left_out: LeftOutScores, reduction: Reduction, plan: DecisionPlan) -> Judgement:
-    """Choose the operating point of classes, and fit probabilities."""
+def fit_decision(scores: OutOfFoldScores, reduction: Reduction, plan: DecisionPlan) -> FittedDecision:
+    """Choose the operating point of a classifier and calibrate its probabilities."""
     if plan.is_plain:
-        return Judgement(reduction, calibrate(left_out, reduction))
-    decision = decide(left_out, plan)
-    moved, calibration = at_point(left_out, reduction, decision.point)
-    if plan.keeps_machines:
-        return Judgement(moved, calibration, decision, left_out)
+        return FittedDecision(reduction, calibrate(scores, reduction))
+    decision = decide(scores, plan)
+    moved, calibration = at_point(scores, reduction, decision.point)
+    if plan.keeps_all:
+        return FittedDecision(moved, calibration, decision, scores)
     machine = decision.point.machine
     chosen = replace(moved, factors=(moved.factors[machine],), machine=0)
-    return Judgement(chosen, calibration, decision, machine=machine)
+    return FittedDecision(chosen, calibration, decision, machine=machine)
 
 
-def at_point(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint) -> tuple[Binary, Calibration]:
-    """Return the task of two classes with decision values that are positive from the threshold on.
-
-    Its probabilities agree with them.
-    """
+def at_point(scores: OutOfFoldScores, reduction: Reduction, point: OperatingPoint) -> tuple[Binary, Calibration]:
+    """Return the task of two classes at an operating point, and the calibration that agrees with it."""
     assert isinstance(reduction, Binary)
-    calibration = calibrate(left_out, reduction, point)
+    calibration = calibrate(scores, reduction, point)
     return replace(reduction, machine=point.machine, threshold=point.threshold), calibration
 
 
-def _of_machine(functions: CellFunctions, machine: int) -> CellFunctions:
+def _single_function(functions: CellFunctions, machine: int) -> CellFunctions:
     one = slice(machine, machine + 1)
     return replace(
         functions,
         constants=functions.constants[one],
         bounds=functions.bounds[one],
-        sums=tuple(_of_output(part, machine) for part in functions.sums if machine in part.outputs),
+        sums=tuple(_single_output(part, machine) for part in functions.sums if machine in part.outputs),
     )
 
 
-def _of_output(part: KernelSum, output: int) -> KernelSum:
+def _single_output(part: KernelSum, output: int) -> KernelSum:
     coefficients = part.coefficients[part.outputs == output]
     support = np.flatnonzero(coefficients[0])
     return KernelSum(
@@ -166,26 +174,26 @@ def _of_output(part: KernelSum, output: int) -> KernelSum:
     )
 
 
-def calibrate(left_out: LeftOutScores, reduction: Reduction, point: OperatingPoint | None = None) -> Calibration:
-    """Fit probabilities whose largest is that of the predicted class."""
-    weight = left_out.weight
+def calibrate(scores: OutOfFoldScores, reduction: Reduction, point: OperatingPoint | None = None) -> Calibration:
+    """Fit probabilities that are largest for the predicted class."""
+    weight = scores.weight
     if isinstance(reduction, Binary):
-        values = left_out.scores[:, 0 if point is None else point.machine]
+        values = scores.scores[:, 0 if point is None else point.machine]
         if point is not None:
             values = values.astype(np.float64) - point.threshold
-            weight = weight * np.where(left_out.y > 0, _even_odds(values, left_out.y, weight), 1.0)
-        return fit_binary(values, left_out.y, weight, left_out.cell, left_out.n_cells)
-    label = left_out.y.astype(np.intp)
-    shape = (left_out.n_cells, left_out.scores.shape[1])
-    present = np.bincount(left_out.cell * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape) > 0
-    scores = np.where(present[left_out.cell], left_out.scores, np.nan)
-    return fit_multiclass(scores, label, weight, left_out.cell, left_out.n_cells)
+            weight = weight * np.where(scores.y > 0, _even_odds(values, scores.y, weight), 1.0)
+        return fit_binary(values, scores.y, weight, scores.cell, scores.n_cells)
+    label = scores.y.astype(np.intp)
+    shape = (scores.n_cells, scores.scores.shape[1])
+    present = np.bincount(scores.cell * shape[1] + label, minlength=shape[0] * shape[1]).reshape(shape) > 0
+    known = np.where(present[scores.cell], scores.scores, np.nan)
+    return fit_multiclass(known, label, weight, scores.cell, scores.n_cells)
 
 
 def _even_odds(values: FloatArray, y: NDArray[np.floating], weight: FloatArray) -> float:
     """Return the factor on positive samples that makes both classes equally probable at the threshold, zero."""
     known = np.flatnonzero(~np.isnan(values))
-    count = max(_FEWEST_AT_THRESHOLD, int(_SHARE_AT_THRESHOLD * len(known)))
+    count = max(_MIN_AT_THRESHOLD, int(_FRACTION_AT_THRESHOLD * len(known)))
     near = known[np.argsort(np.abs(values[known]), kind="stable")[:count]]
     positive, negative = float(weight[near[y[near] > 0]].sum()), float(weight[near[y[near] < 0]].sum())
     return float(np.clip((negative + 1.0) / (positive + 1.0), 1e-3, 1e3))

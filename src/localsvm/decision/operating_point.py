@@ -1,11 +1,11 @@
-"""Where to cut decision values: the machine and the threshold that serve a purpose best.
+"""Operating points: the decision function and threshold that suit a purpose best.
 
-Enters: out-of-fold decision values of one or several machines (trained with different weights of the positive class),
+Enters: out-of-fold decision values of one or several functions (trained with different weights of the positive class),
 labels and weights. Leaves: an `OperatingPoint`, or the front of the ROC curves.
 
-A point is a machine and a threshold: positive is f >= threshold. Weights are those of the samples themselves, without
-the factors that the machines were trained with. All cuts between distinct values are looked at, so the rates are
-exact, with weights and with ties; the time is that of sorting.
+A point is the index of a function (`machine`) and a threshold: f >= threshold predicts the positive class. Weights are
+sample weights, without the class weights used in training. All thresholds between distinct values are evaluated, so the
+rates are exact, with weights and with ties; the cost is that of sorting.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData, InvalidParameter
 
-FloatArray = NDArray[np.float64]
 Score = Callable[[FloatArray, FloatArray, float, float], FloatArray]
 
 _EQUAL = 1e-12
-"""Scores and rates closer than this are equal: sums of weights round."""
+"""Scores and rates closer than this count as equal: sums of weights are rounded."""
 
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """A machine and a threshold, and what they achieved on left-out samples."""
+    """A function and a threshold, with their rates on out-of-fold samples."""
 
     machine: int
+    """Index of the function, in the order of the positive weights it was trained with."""
     threshold: float
-    """Positive is f >= threshold; -inf and inf are all and none."""
+    """f >= threshold predicts the positive class; -inf predicts it for all samples, inf for none."""
     false_alarm: float
-    """Share of the negative samples that are called positive."""
+    """False-positive rate: the fraction of negative samples predicted positive."""
     detection: float
-    """Share of the positive samples that are called positive."""
+    """True-positive rate: the fraction of positive samples predicted positive."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +69,9 @@ class RocPoints:
         )
 
     def front(self) -> RocPoints:
-        """Return the points that no other dominates by fewer false alarms, more detection, or both.
+        """Return the points that no other dominates by a lower false-alarm rate, a higher detection rate, or both.
 
-        False alarms ascend, and so does detection. Of equal points that of the first machine is kept.
+        Both rates ascend. Of equal points the first function's is kept.
         """
         order = np.lexsort((-self.detection, self.false_alarm))
         detection = self.detection[order]
@@ -79,30 +80,30 @@ class RocPoints:
 
 
 @dataclass(frozen=True)
-class LeftOut:
-    """Samples with the values of machines that had left them out."""
+class ScoredSamples:
+    """Samples of two classes with their out-of-fold decision values."""
 
     values: FloatArray
-    """(n_samples, n_machines)"""
+    """Shape (n_samples, n_functions)."""
     positive: NDArray[np.bool_]
     weight: FloatArray
 
     @classmethod
-    def of(cls, values: NDArray[np.floating], y: NDArray[np.floating], weight: FloatArray) -> LeftOut:
-        """Gather the samples that have values (not NaN) and a weight; labels are -1 and +1."""
+    def of(cls, values: NDArray[np.floating], y: NDArray[np.floating], weight: FloatArray) -> ScoredSamples:
+        """Keep the samples with a value (not NaN) and a positive weight; labels are -1 and +1."""
         values = np.asarray(values, dtype=np.float64).reshape(len(y), -1)
         used = ~np.isnan(values).any(axis=1) & (weight > 0)
         positive = y[used] > 0
         if positive.all() or not positive.any():
             raise InvalidData(
-                f"an operating point needs left-out samples of both classes, but {int(positive.sum())} are positive "
+                f"an operating point needs out-of-fold samples of both classes, but {int(positive.sum())} are positive "
                 f"and {int((~positive).sum())} negative. Give more samples."
             )
         return cls(values[used], positive, np.asarray(weight, dtype=np.float64)[used])
 
     @property
-    def n_machines(self) -> int:
-        """Number of machines."""
+    def n_functions(self) -> int:
+        """Number of functions."""
         return int(self.values.shape[1])
 
     @property
@@ -111,17 +112,17 @@ class LeftOut:
         return float(self.weight[~self.positive].sum()), float(self.weight[self.positive].sum())
 
     def roc(self, machine: int) -> RocPoints:
-        """Return all cuts of a machine's values, from none to all.
+        """Return all operating points of a function, from no positives to all.
 
         values, descending      v_0 = v_0 > v_1 > v_2 = v_2
-        cuts                none |         |     |         | all          thresholds are half way between values
+        thresholds         inf  |         |     |         | -inf         half way between distinct values
         """
         order = np.argsort(-self.values[:, machine], kind="stable")
         values = self.values[order, machine]
-        last = np.flatnonzero(np.append(values[1:] < values[:-1], True))  # of those that are equal
+        last = np.flatnonzero(np.append(values[1:] < values[:-1], True))  # of each run of equal values
         distinct = values[last]
         false_alarm, detection = (
-            _cumulative_share(np.where(of_class, self.weight, 0.0)[order])[last]
+            _cumulative_fraction(np.where(of_class, self.weight, 0.0)[order])[last]
             for of_class in (~self.positive, self.positive)
         )
         return RocPoints(
@@ -132,7 +133,7 @@ class LeftOut:
         )
 
 
-def _cumulative_share(weight: FloatArray) -> FloatArray:
+def _cumulative_fraction(weight: FloatArray) -> FloatArray:
     total = np.cumsum(weight)
     return np.asarray(total / total[-1])
 
@@ -143,9 +144,9 @@ def _middle(below: FloatArray, above: FloatArray) -> FloatArray:
     return np.where(middle > below, middle, above)
 
 
-def roc_front(left_out: LeftOut) -> RocPoints:
-    """Return the points of all machines that no other point dominates, false alarms ascending."""
-    fronts = [left_out.roc(machine).front() for machine in range(left_out.n_machines)]
+def roc_front(samples: ScoredSamples) -> RocPoints:
+    """Return the ROC front of all functions, false-alarm rates ascending."""
+    fronts = [samples.roc(machine).front() for machine in range(samples.n_functions)]
     return RocPoints(
         machine=np.concatenate([front.machine for front in fronts]),
         threshold=np.concatenate([front.threshold for front in fronts]),
@@ -179,18 +180,18 @@ SCORES: dict[str, Score] = {
 """Scores by false-alarm rate, detection rate and the weights of the negative and the positive samples."""
 
 
-def choose(left_out: LeftOut, score: str) -> OperatingPoint:
-    """Choose machine and threshold for the best score.
+def choose(samples: ScoredSamples, score: str) -> OperatingPoint:
+    """Choose the function and threshold with the best score.
 
-    The best of all cuts looks better than it is. So every machine proposes the middle one of its cuts that are within
-    one standard error of its best, and the best proposal is taken, the first of equal ones.
+    The maximum over all thresholds is optimistic. So each function proposes the middle one of its thresholds within one
+    standard error of its maximum, and the best proposal is taken, the first of equal ones.
 
     Parameters
     ----------
-    left_out : LeftOut
-        Samples with the values of machines that had left them out.
+    samples : ScoredSamples
+        Samples with their out-of-fold decision values.
     score : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}
-        What to maximise; "tpr_tnr" is the true positive times the true negative rate.
+        The score to maximise; "tpr_tnr" is the true positive times the true negative rate.
 
     Returns
     -------
@@ -200,18 +201,18 @@ def choose(left_out: LeftOut, score: str) -> OperatingPoint:
     Examples
     --------
     >>> import numpy as np
-    >>> from localsvm.decision.operating_point import LeftOut, choose
+    >>> from localsvm.decision.operating_point import ScoredSamples, choose
     >>> values = np.arange(200.0)
-    >>> left_out = LeftOut.of(values, np.where(values < 100, -1, 1), np.ones(200))
-    >>> choose(left_out, "balanced_accuracy")
+    >>> samples = ScoredSamples.of(values, np.where(values < 100, -1, 1), np.ones(200))
+    >>> choose(samples, "balanced_accuracy")
     OperatingPoint(machine=0, threshold=99.5, false_alarm=0.0, detection=1.0)
     """
     if score not in SCORES:
         raise InvalidParameter(f"score={score!r} is not available; use one of {', '.join(map(repr, SCORES))}.")
-    negative, positive = left_out.class_weight
+    negative, positive = samples.class_weight
     best, best_score = None, -np.inf
-    for machine in range(left_out.n_machines):
-        roc = left_out.roc(machine)
+    for machine in range(samples.n_functions):
+        roc = samples.roc(machine)
         scores = SCORES[score](roc.false_alarm, roc.detection, negative, positive)
         error = _standard_error(SCORES[score], roc[int(scores.argmax())], negative, positive)
         good = np.flatnonzero(scores >= scores.max() - error - _EQUAL)
@@ -223,54 +224,55 @@ def choose(left_out: LeftOut, score: str) -> OperatingPoint:
 
 
 def _standard_error(score: Score, point: OperatingPoint, negative: float, positive: float) -> float:
-    """Return how much the score moves when both rates, independent, move by a standard error of their own."""
+    """Return the standard error of the score, from those of both rates, which are independent."""
     rates = np.array([point.false_alarm, point.detection])
     weight = np.array([negative, positive])
-    rates = (rates * weight + 0.5) / (weight + 1.0)  # a rate of 0 or 1 may still be another
+    rates = (rates * weight + 0.5) / (weight + 1.0)  # estimated rates of 0 and 1 have an error, too
     moved = rates + np.diag(np.sqrt(rates * (1 - rates) / weight))
     change = score(moved[:, 0], moved[:, 1], negative, positive) - score(rates[:1], rates[1:], negative, positive)
     return float(np.hypot(*change))
 
 
-def choose_false_alarm(left_out: LeftOut, false_alarm: float, confidence: float | None = None) -> OperatingPoint:
-    """Choose machine and threshold that detect most while false alarms stay within a bound (Neyman-Pearson).
+def choose_false_alarm(samples: ScoredSamples, false_alarm: float, confidence: float | None = None) -> OperatingPoint:
+    """Choose the function and threshold of highest detection within a bound on false alarms (Neyman-Pearson).
 
-    Without `confidence` the rate on left-out samples keeps the bound; that on new samples lies about it, above it up to
-    every other time. With `confidence` an upper limit of the rate (Clopper-Pearson; the machines share what it may
-    fail) keeps the bound, at the price of detection.
+    Without `confidence` the rate on out-of-fold samples is within the bound; the rate on new samples exceeds it about
+    every other time. With `confidence` an upper confidence limit of the rate (Clopper-Pearson, with a Bonferroni
+    correction for several functions) is within the bound, at the price of detection.
 
     Parameters
     ----------
-    left_out : LeftOut
-        Samples with the values of machines that had left them out.
+    samples : ScoredSamples
+        Samples with their out-of-fold decision values.
     false_alarm : float
-        Largest share of the negative samples to be called positive.
+        Largest fraction of negative samples that may be predicted positive.
     confidence : float, optional
         Confidence of the limit, for example 0.95.
 
     Returns
     -------
     OperatingPoint
-        The choice; its threshold is inf, never positive, if nothing else keeps the bound.
+        The choice; its threshold is inf (nothing is predicted positive) if no other is within the bound.
     """
     for name, value in (("false_alarm", false_alarm), ("confidence", confidence)):
         if value is not None and not 0 < value < 1:
             raise InvalidParameter(f"{name}={value!r}: a number between 0 and 1 is needed.")
-    points = roc_front(left_out)
+    points = roc_front(samples)
     if confidence is None:
         kept = points.false_alarm <= false_alarm + _EQUAL
     else:
-        kept = _limit_keeps(points, left_out, false_alarm, 1 - (1 - confidence) / left_out.n_machines)
+        kept = _limit_keeps(points, samples, false_alarm, 1 - (1 - confidence) / samples.n_functions)
     if not kept.any():
         return OperatingPoint(machine=0, threshold=np.inf, false_alarm=0.0, detection=0.0)
     return points[int(np.flatnonzero(kept)[-1])]
 
 
-def _limit_keeps(points: RocPoints, left_out: LeftOut, bound: float, confidence: float) -> NDArray[np.bool_]:
-    """Return where the upper confidence limit of the false-alarm rate is at most the bound.
+def _limit_keeps(points: RocPoints, samples: ScoredSamples, bound: float, confidence: float) -> NDArray[np.bool_]:
+    """Return which points have an upper confidence limit of the false-alarm rate within the bound.
 
-    That is where, were the rate equal to the bound, more alarms than these would be seen with this confidence.
+    These are the points at which, if the rate were equal to the bound, more false alarms than observed would occur with
+    this confidence.
     """
-    negative, _ = left_out.class_weight
+    negative, _ = samples.class_weight
     alarms = points.false_alarm * negative
     return np.asarray(betainc(alarms + 1, np.maximum(negative - alarms, _EQUAL), bound) >= confidence)

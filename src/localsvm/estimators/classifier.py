@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
 from localsvm.data.labels import Labels
-from localsvm.decision.decide import Decision, DecisionPlan, LeftOutScores, at_point, decide
+from localsvm.decision.decide import Decision, DecisionPlan, OutOfFoldScores, at_point, decide
 from localsvm.decision.operating_point import SCORES, OperatingPoint, RocPoints
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.estimators.base import Checked, LocalEstimator, RowsLike, TargetsLike
@@ -100,7 +100,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
     operating_point_: OperatingPoint
     roc_front_: RocPoints
-    _left_out: LeftOutScores | None
+    _left_out: OutOfFoldScores | None
 
     def __init__(
         self,
@@ -245,7 +245,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             )
         if self.positive_weights is not None:
             check_positive_weights(self.positive_weights)
-        return DecisionPlan(self.objective, false_alarm, keeps_machines=self.positive_weights is not None)
+        return DecisionPlan(self.objective, false_alarm, keeps_all=self.positive_weights is not None)
 
     def _reduction(self, n_classes: int, decision: DecisionPlan, masses: Callable[[], FloatArray]) -> Reduction:
         loss = _LOSSES[self.loss]
@@ -316,7 +316,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
             raise InvalidParameter(
                 "at_false_alarm needs the machines of several weights: fit with positive_weights=[...]."
             )
-        plan = DecisionPlan(false_alarm=bound, keeps_machines=True)
+        plan = DecisionPlan(false_alarm=bound, keeps_all=True)
         moved = copy(self)
         moved.operating_point_ = decide(left_out, plan).point
         reduction, calibration = at_point(left_out, self.model_.reduction, moved.operating_point_)

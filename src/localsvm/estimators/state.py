@@ -14,7 +14,7 @@ import numpy as np
 
 from localsvm.cell.grid import Grid
 from localsvm.data.columns import Category, Encoding
-from localsvm.decision.decide import Decision, LeftOutScores
+from localsvm.decision.decide import Decision, OutOfFoldScores
 from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
 from localsvm.model.local_model import LocalModel
@@ -146,7 +146,7 @@ DECISION = schema(
 )
 
 LEFT_OUT = schema(
-    LeftOutScores,
+    OutOfFoldScores,
     {
         "scores": array(np.float64, "n_samples", "n_machines"),
         "y": array(np.float64, "n_samples", within=FINITE),

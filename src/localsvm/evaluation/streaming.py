@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
-from localsvm.data.files.schema import Kind
-from localsvm.data.files.table import read_ahead
+from localsvm.data.files.reading import read_ahead
+from localsvm.data.files.table import Kind
 from localsvm.data.rows import ScaledRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
@@ -63,11 +63,7 @@ class Features:
         begin = 0
         for batch in batches:
             begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
-        for j, name in enumerate(self.names):
-            if name in codes:
-                known = ~np.isnan(X[:, j])
-                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
-        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
         return Table(X, lists, self.labels)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.trained import PHASES
 from localsvm.data.source import RowSource
-from localsvm.decision.decide import Decision, Judgement, LeftOutScores, judge
+from localsvm.decision.decide import Decision, FittedDecision, OutOfFoldScores, fit_decision
 from localsvm.fit.prepare import FitSettings, prepare, present_rows
 from localsvm.fit.training import OnProgress, train_cells
 from localsvm.model.local_model import LocalModel
@@ -33,7 +33,7 @@ class FitResult:
     decision: Decision | None = None
     relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
     """Weights of the columns of the model."""
-    left_out: LeftOutScores | None = None
+    left_out: OutOfFoldScores | None = None
     """Kept where machines are, so that another operating point can be chosen."""
 
 
@@ -88,16 +88,16 @@ def _decide(model: LocalModel, settings: FitSettings, share: float, spool: Spool
     A sample is in 1/`share` cells, on average.
     """
     if not model.reduction.is_classification:
-        return FitResult(_judged(model, Judgement(model.reduction)), {})
+        return FitResult(_judged(model, FittedDecision(model.reduction)), {})
     in_memory = (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
     parts = in_memory if spool is None else spool.out_of_fold()
     averaged = model.averages
-    left_out = LeftOutScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
-    judgement = judge(left_out, model.reduction, settings.decision)
-    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.left_out)
+    left_out = OutOfFoldScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
+    judgement = fit_decision(left_out, model.reduction, settings.decision)
+    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.scores)
 
 
-def _judged(model: LocalModel, judgement: Judgement) -> LocalModel:
+def _judged(model: LocalModel, judgement: FittedDecision) -> LocalModel:
     # Cells on disk have no out-of-fold scores with them, and stay there if they are complete.
     on_disk = isinstance(model.cells, LazyCells) and judgement.machine is None
     cells = model.cells if on_disk else tuple(judgement.of_cell(cell) for cell in model.cells)

@@ -17,7 +17,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.arranged import ArrangedRows
 from localsvm.data.content import Samples, canonical_rows, distinct_rows
@@ -28,7 +28,7 @@ from localsvm.decision.decide import DecisionPlan
 from localsvm.errors import InvalidData
 from localsvm.fit.training import MemoryLimit, MemoryPlan, plan_memory
 from localsvm.metric.choose_scaling import Sample, choose_scaling
-from localsvm.metric.relevance import Metric, PilotPlan, learn_metric
+from localsvm.metric.relevance import Metric, MetricPlan, learn_metric
 from localsvm.partition.base import Members, Partition, ThreadMap, hash_blocks
 from localsvm.partition.build import PartitionPlan, build_partition
 from localsvm.partition.coarse import CoarseCells
@@ -272,7 +272,7 @@ def learn_sample_metric(
     kind, given = settings.partition.kind, settings.relevance
     n_features = sample.X.shape[1]
     n_rows, size = _pilot_size(sample, n_rows, settings)
-    plan = PilotPlan(
+    plan = MetricPlan(
         kernels=settings.kernels or (settings.cell.kernel,),
         # A partition of the user's own lies in the space of the scaled rows: that stays what it is. Coarse cells lie in
         # the space of the model that they were found for, and the same rows lead to it again.

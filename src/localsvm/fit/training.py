@@ -201,7 +201,7 @@ class _Crew:
                     self.tasks[number],
                     self.settings,
                     self.token,
-                    on_share=self._share_setter(number),
+                    on_progress=self._share_setter(number),
                     max_bytes=self.plan.bytes_per_cell,
                     n_threads=n_threads,
                 )

@@ -1,4 +1,4 @@
-"""Choices made on a pilot sample, at a few per cent of the cost of the fit: the scaling.
+"""The choice of a scaling on a sample, at a few per cent of the cost of the fit.
 
 Enters: a sample of distinct rows in the order of their hashes. Leaves: the name of a scaling.
 """
@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
-from localsvm.cell.extent import cell_radius
-from localsvm.cell.grid import Grid
+from localsvm.cell.grid import Grid, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.content import canonical_rows
@@ -22,11 +21,11 @@ from localsvm.partition.base import ThreadMap
 from localsvm.partition.near import nearest_rows
 from localsvm.tasks import Reduction
 
-# The cost of the pilot grows with these, that of the fit with the rows and the cell size: a few per cent of it.
-_FEWEST_ROWS = 1000  # of a fit; a pilot on less says nothing
-_SCALED_ROWS = (4_000, 40_000)  # that are scaled in all ways: one in eight, but no less and no more
-_NEIGHBOURHOOD_ROWS = (400, 700)  # as many of those as a cell has of all rows, but no less and no more
-_NEIGHBOURHOODS = (2, 40)  # one for so many rows, but no less and no more
+# The cost of the choice grows with these, that of a fit with its rows and cell size. Pairs are bounds.
+_MIN_ROWS = 1000  # of a fit; a smaller sample decides nothing
+_SCALED_ROWS = (4_000, 40_000)  # rows that are scaled in all ways: one in eight
+_NEIGHBOURHOOD_ROWS = (400, 700)  # in proportion to the size of a cell
+_NEIGHBOURHOODS = (2, 40)
 _ROWS_PER_NEIGHBOURHOOD = 4_000
 
 
@@ -38,7 +37,7 @@ class Sample:
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
     n_scaled: int | None = None
-    """Columns that are scaled; those after them are on their scale already. None is all."""
+    """Number of leading columns that are scaled; the others already have their scale. None: all."""
 
 
 def choose_scaling(
@@ -53,9 +52,9 @@ def choose_scaling(
 ) -> str:
     """Return the scaling with the least cross-validated risk in some neighbourhoods; ties go to the simplest.
 
-    Machines are local, so the scalings are compared where rows are near to each other, around the same rows for all:
-    on covtype a quantile scaling is as good as any for one machine on all rows, and much worse in cells. A tie is a
-    difference of less than one standard error.
+    Models are local, so scalings are compared in neighbourhoods, around the same rows for all: on covtype a quantile
+    scaling is as good as any for one model of all rows, and much worse in cells. A tie is a difference of less than one
+    standard error.
 
     Parameters
     ----------
@@ -66,9 +65,9 @@ def choose_scaling(
     seed : int
         Seed of the folds.
     n_rows, cell_size : int
-        Size of the fit that the pilot serves.
+        Size of the fit that the choice is for.
     max_bytes : int, optional
-        Memory that the pilots of all scalings may take together.
+        Memory that the trials of all scalings may take together.
     thread_map : callable, optional
         Replaces `map` over the scalings.
 
@@ -77,25 +76,25 @@ def choose_scaling(
     str
         One of `METHODS`.
     """
-    if min(n_rows, len(sample.y)) < _FEWEST_ROWS:
+    if min(n_rows, len(sample.y)) < _MIN_ROWS:
         return METHODS[0]
     used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
     sample = replace(sample, X=sample.X[used], y=sample.y[used], weight=sample.weight[used])
     size = int(np.clip(len(sample.y) * cell_size / n_rows, *_NEIGHBOURHOOD_ROWS))
     count = int(np.clip(n_rows // _ROWS_PER_NEIGHBOURHOOD, *_NEIGHBOURHOODS))
-    pilot = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=2, search="full", refit="combine")
+    cheap = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=2, search="full", refit="combine")
     token = CancelToken()
     try:
-        trial = partial(_pilot_risks, sample, (count, size), pilot, seed, max_bytes, token)
+        trial = partial(_neighbourhood_risks, sample, (count, size), cheap, seed, max_bytes, token)
         risks = np.stack(list(thread_map(trial, METHODS)))
     except BaseException:
-        token.cancel()  # threads that still train end at once
+        token.cancel()  # cells in training stop at once
         raise
     return METHODS[simplest_of_best(risks / _largest_risk(sample, settings.reduction), size)]
 
 
 def _largest_risk(sample: Sample, reduction: Reduction) -> float:
-    """Return the risk of the best constants, for risks that are not rates; they are compared as shares of it."""
+    """Return the risk of the best constants, by which risks that are not rates are divided."""
     if reduction.is_classification:
         return 1.0
     constants = reduction.constants(sample.y, sample.weight)
@@ -103,7 +102,7 @@ def _largest_risk(sample: Sample, reduction: Reduction) -> float:
     return float(risk @ sample.weight / sample.weight.sum()) or 1.0
 
 
-def _pilot_risks(
+def _neighbourhood_risks(
     sample: Sample,
     places: tuple[int, int],
     settings: CellSettings,
@@ -112,24 +111,26 @@ def _pilot_risks(
     token: CancelToken,
     method: str,
 ) -> NDArray[np.float64]:
-    """Return the least cross-validated risk of any grid point at each place: the rows near to one of the first rows.
+    """Return the least cross-validated risk over the grid in each neighbourhood of one of the first rows.
 
-    That of the best point is too good, but alike for all scalings; choosing a point on some rows and judging it on
-    others would add more noise than the scalings differ by.
+    The minimum is optimistic, but equally so for all scalings; a separate validation set would add more noise than the
+    scalings differ by.
     """
     count, size = places
     X = fit_scaling(method, sample.X, sample.weight, sample.n_scaled).apply(sample.X)
     if max_bytes is not None:
-        # Too little memory is the fit's to refuse, not the pilot's.
+        # Only the fit itself refuses to run in too little memory.
         smallest = settings.bytes_needed(size, X.shape[1]).smallest
         max_bytes = max(max_bytes // len(METHODS), smallest)
 
-    def risk(centre: NDArray[np.float32]) -> float:
-        near, _ = nearest_rows(X, centre, size)
+    def risk(center: NDArray[np.float32]) -> float:
+        near, _ = nearest_rows(X, center, size)
+        if len(near) == 0:  # more duplicates of the center than a neighbourhood holds: all scalings are equal there
+            return np.nan
         rows = canonical_rows(X[near], sample.y[near], sample.weight[near], seed)
         return train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes).risk
 
-    return np.nan_to_num([risk(centre) for centre in X[:count]])
+    return np.nan_to_num([risk(center) for center in X[:count]])
 
 
 def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:
@@ -138,9 +139,9 @@ def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:
     Parameters
     ----------
     risks : ndarray of shape (n_candidates, n_places)
-        Risks of the candidates at the same places.
+        Risks of the candidates in the same neighbourhoods.
     n_rows : int
-        Rows behind each of them.
+        Rows that each risk was estimated from.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:
     """
     n_places = risks.shape[1]
     best = risks[int(risks.mean(axis=1).argmin())]
-    # Two places may agree by chance; a rate among so many rows is not known better than this, and never to one error.
+    # Two places may agree by chance: a rate estimated from so many rows has at least this standard error.
     total = n_places * n_rows
     rate = float(np.clip(best.mean(), 4 / total, 0.5))
     least = np.sqrt(rate * (1 - rate) / total)

@@ -24,7 +24,7 @@ def nearest_rows(X: NDArray[np.float32], center: NDArray[np.float32], count: int
     """
     if count <= 0 or len(X) == 0:
         return np.arange(0), 0.0
-    _, squared = _native.nearest_centres(X, np.ascontiguousarray(center)[None, :])
+    _, squared = _native.nearest_centers(X, np.ascontiguousarray(center)[None, :])
     inside = np.arange(len(X))
     if len(X) > count:
         inside = np.flatnonzero(squared < np.partition(squared, count)[count])

@@ -55,7 +55,7 @@ def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.i
     while waiting:
         number, rows = waiting.pop()
         node = nodes[number]
-        labels, squared[rows] = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
+        labels, squared[rows] = _native.nearest_centers(X if len(rows) == len(X) else X[rows], node.centers)
         to = node.children[labels]
         leaves[rows] = leaf_number(to)
         inner = ~is_leaf(to)

@@ -224,7 +224,7 @@ class _TreeBuilder:
         distances = np.empty(len(members), dtype=np.float32)
 
         def fill(block: slice) -> None:
-            labels[block], distances[block] = _native.nearest_centres(self.rows.take(members[block]), centers)
+            labels[block], distances[block] = _native.nearest_centers(self.rows.take(members[block]), centers)
 
         for_each(self.map, fill, self.rows.blocks(0, len(members)))
         return labels, distances

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from localsvm.cell.trained import PHASES
-from localsvm.decision.decide import Judgement, LeftOutScores, judge
+from localsvm.decision.decide import FittedDecision, OutOfFoldScores, fit_decision
 from localsvm.errors import InvalidData
 from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
@@ -98,7 +98,7 @@ class Assembled:
     model: LocalModel
     table: CellTable
     cells: DataFrame
-    judgement: Judgement
+    decision: FittedDecision
     coarse: CoarseCells
 
 
@@ -107,23 +107,23 @@ def assemble(trained: Trained, training: Training) -> Assembled:
     reduction, n_features = training.settings.cell.reduction, training.layout.n_features
     partition, numbers = join_trees(training.sized.coarse, _trees(trained.rows, training))
     in_order = sorted(trained.rows, key=lambda row: int(numbers[row["coarse"]][row["place"]]))
-    judgement = _judge(in_order, training)
-    light = Judgement(judgement.reduction, machine=judgement.machine)
+    decision = _judge(in_order, training)
+    light = FittedDecision(decision.reduction, machine=decision.machine)
     finishing = Finishing(numbers, reduction, light, n_features)
     if trained.kept:
         cells = finishing.cells_of(trained.frame)
-        rows = in_order if judgement.machine is None else _finished_rows(cells, in_order)
+        rows = in_order if decision.machine is None else _finished_rows(cells, in_order)
     else:
         rows = [finishing.row(row) for row in in_order]
         cells = _local_frame(rows, trained.frame.sparkSession)
     model = LocalModel(
-        n_features, training.scaling, partition, judgement.reduction, (), calibration=judgement.calibration
+        n_features, training.scaling, partition, decision.reduction, (), calibration=decision.calibration
     )
     return Assembled(
         model,
         CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]),
         cells,
-        judgement,
+        decision,
         training.sized.coarse,
     )
 
@@ -153,14 +153,16 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
     return trees
 
 
-def _judge(rows: list[Row], training: Training) -> Judgement:
+def _judge(rows: list[Row], training: Training) -> FittedDecision:
     settings = training.settings
     reduction = settings.cell.reduction
     if not reduction.is_classification:
-        return Judgement(reduction)
+        return FittedDecision(reduction)
     parts = [_left_out(row["left_out"], reduction.n_scores) for row in rows if row["left_out"] is not None]
     factors = settings.factors if settings.class_factor else None
-    return judge(LeftOutScores.of(parts, factors, averaged=False, share=1.0), reduction, settings.decision)
+    return fit_decision(
+        OutOfFoldScores.of(parts, factors, averaged=False, cell_weight=1.0), reduction, settings.decision
+    )
 
 
 def _left_out(record: bytes, n_scores: int) -> Any:

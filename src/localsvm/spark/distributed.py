@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 
 from localsvm.cell.trained import PHASES, TrainedCell
-from localsvm.decision.decide import Judgement
+from localsvm.decision.decide import FittedDecision
 from localsvm.errors import InvalidFile
 from localsvm.partition.coarse import CoarseCells
 from localsvm.spark.training import COLUMNS, arrow_schema, frame_schema, record_of
@@ -118,7 +118,7 @@ class Finishing:
     """By coarse cell and place."""
     reduction: Reduction
     """That the cells were trained for."""
-    judgement: Judgement
+    decision: FittedDecision
     n_features: int
 
     def cells_of(self, trained: DataFrame) -> DataFrame:
@@ -128,7 +128,7 @@ class Finishing:
     def row(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the row of the model of that of a trained cell."""
         number = int(self.numbers[row["coarse"]][row["place"]])
-        cell = self.judgement.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
+        cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
         record = record_of(CELL.write(replace(cell, number=number)))
         return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
 

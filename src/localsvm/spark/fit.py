@@ -164,8 +164,8 @@ def _become_fitted(
     coarse = model.coarse
     none = np.empty(0)
     checked = Checked(np.empty((0, 0)), None, none, none, problem.settings, problem.classes)
-    judgement = model.judgement
-    estimator._keep(FitResult(model.model, seconds, judgement.decision, metric.weights, judgement.left_out), checked)
+    judgement = model.decision
+    estimator._keep(FitResult(model.model, seconds, judgement.decision, metric.weights, judgement.scores), checked)
     estimator.cells_, estimator.n_cells_ = model.table.records(), len(model.table)
     estimator.n_features_in_ = problem.survey.n_features
     if not isinstance(plan.features, str):

@@ -154,7 +154,7 @@ def test_objects_of_a_users_own_class_are_not_stored():
     with pytest.raises(InvalidParameter, match="is a learning task of your own"):
         TASK.write(Binary(Hinge(name="mine")))
     with pytest.raises(InvalidParameter, match="is a learning task of your own"):
-        TASK.write(Regression((Squared(),), copies=3))
+        TASK.write(Regression((Squared(),), one_width=True))
 
 
 # ------------------------------------------------------------------------------------------ every field

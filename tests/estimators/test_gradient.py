@@ -13,7 +13,6 @@ from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
 from localsvm.estimators.base import check_rows
 from localsvm.model import gradient
-from localsvm.partition.base import AveragingPartition
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -50,7 +49,7 @@ def exact(estimator, rows, cells):
     else:
         columns = zip(rows.T, model.scaling.knots, model.scaling.ranks, strict=True)
         scaled = np.column_stack([np.interp(column, knots, ranks) for column, knots, ranks in columns])
-    if isinstance(model.partition, AveragingPartition):
+    if model.averages:
         scores = np.mean([exact_cell(model, cell, scaled) for cell in range(len(model.cells))], axis=0)
     else:
         scores = np.empty((len(rows), model.reduction.n_scores))

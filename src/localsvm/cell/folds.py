@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.types import Float32Array, FloatArray, IndexArray
 
 
@@ -39,13 +39,13 @@ class FoldedRows:
         return slice(self.ends[number - 1] if number else 0, self.ends[number])
 
 
-def make_folds(rows: Rows, n_folds: int, stratify: bool) -> FoldedRows:
+def make_folds(rows: Samples, n_folds: int, stratify: bool) -> FoldedRows:
     """Return the rows in the order of their folds."""
     order, ends = fold_order(rows, n_folds, stratify)
     return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends)
 
 
-def fold_order(rows: Rows, n_folds: int, stratify: bool) -> tuple[IndexArray, tuple[int, ...]]:
+def fold_order(rows: Samples, n_folds: int, stratify: bool) -> tuple[IndexArray, tuple[int, ...]]:
     """Assign distinct feature rows, in the order of their hash, to the folds in turn; return row order and fold ends.
 
     With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, the classes come one after

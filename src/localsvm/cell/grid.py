@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from localsvm import _native
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.rows import mean_ball
 from localsvm.data.types import Float32Array, FloatArray
 from localsvm.errors import InvalidParameter
@@ -202,7 +202,7 @@ def _descending(values: tuple[float, ...] | None, low: float, high: float, steps
     return spaced
 
 
-def cell_radius(rows: Rows) -> float:
+def cell_radius(rows: Samples) -> float:
     """Return the largest distance of a sample from the mean of the distinct samples."""
     _, radius = mean_ball(rows.X)
     return radius if radius > 0 else 1.0

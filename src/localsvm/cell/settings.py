@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from localsvm.cell.grid import KERNEL_WIDTH, Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.types import FloatArray
 from localsvm.tasks import Binary, Reduction
 from localsvm.tasks.losses import Squares
@@ -22,7 +22,7 @@ _FOLDS_OF_A_SINGLE_SPLIT = 5
 class CellTask:
     """The samples of one cell, in canonical order, and its radius."""
 
-    rows: Rows
+    rows: Samples
     radius: float
     number: int = 0
     fallback: FloatArray | None = None

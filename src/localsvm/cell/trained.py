@@ -7,7 +7,6 @@ whose targets are all equal, has constant functions.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,33 +20,9 @@ from localsvm.tasks import unbounded
 PHASES = ("kernel", "solver", "validation", "selection")
 
 
-class SupportSum(Protocol):
-    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
-
-    @property
-    def outputs(self) -> IndexArray:
-        """Numbers of the outputs."""
-
-    @property
-    def width(self) -> float:
-        """Width of the kernel."""
-
-    @property
-    def support_vectors(self) -> Float32Array:
-        """Support vectors, one per row."""
-
-    @property
-    def coefficients(self) -> Float32Array:
-        """Coefficients by output and support vector."""
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-
-
 @dataclass(frozen=True)
 class KernelSum:
-    """A `SupportSum` in memory."""
+    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
 
     outputs: IndexArray
     width: float
@@ -68,7 +43,7 @@ class CellFunctions:
     constants: FloatArray
     bounds: FloatArray
     """Smallest and largest value (n_outputs, 2)."""
-    sums: tuple[SupportSum, ...] = ()
+    sums: tuple[KernelSum, ...] = ()
 
     def values(self, points: Float32Array) -> FloatArray:
         """Return the outputs (n_points, n_outputs) at scaled points."""
@@ -126,32 +101,12 @@ def count_unconverged(status: NDArray[np.int8]) -> int:
     return int(((status == STATUS.index("max_steps")) | (status == STATUS.index("precision"))).sum())
 
 
-class OutOfFoldSamples(Protocol):
+@dataclass(frozen=True)
+class OutOfFold:
     """The samples of a cell with their out-of-fold scores; NaN where no fold validates a sample.
 
     In a cell of constant functions the constants are the scores.
     """
-
-    @property
-    def scores(self) -> Float32Array:
-        """Scores by sample."""
-
-    @property
-    def y(self) -> FloatArray:
-        """Targets."""
-
-    @property
-    def weight(self) -> FloatArray:
-        """Weights."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-
-@dataclass(frozen=True)
-class OutOfFold:
-    """`OutOfFoldSamples` in memory."""
 
     scores: Float32Array
     y: FloatArray
@@ -185,7 +140,7 @@ class TrainedCell:
     risks: FloatArray
     """Combined validation risk by width and lam, the mean over problems."""
     certificates: Certificates
-    out_of_fold: OutOfFoldSamples | None
+    out_of_fold: OutOfFold | None
     seconds: dict[str, float]
 
     @property

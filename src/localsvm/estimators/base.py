@@ -14,16 +14,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
-from localsvm.data.columns import Columns, Table, learn_columns
+from localsvm.data.columns import Encoding, Table, learn_encoding
 from localsvm.data.disk import RowFile
 from localsvm.data.labels import Labels
-from localsvm.data.rows import PreparedRows
+from localsvm.data.rows import ScaledRows
 from localsvm.data.source import RowSource
 from localsvm.data.types import FloatArray
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import column_values, estimator_values, read_columns, storable
+from localsvm.estimators.state import ENCODING, estimator_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.forecast import Forecast, forecast_fit
@@ -32,12 +32,12 @@ from localsvm.fit.settings import FitSettings, LearningTask, resolve
 from localsvm.fit.training import OnProgress, Progress
 from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import Rows, assign_rows, predict_scores
-from localsvm.storage.fields import Fields
+from localsvm.model.predict import assign_rows, predict_scores
 from localsvm.storage.model_file import StoredModel, write_model
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names
 
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table | PreparedRows
+RowsLike = ArrayLike | Table | ScaledRows
 """What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
@@ -49,7 +49,7 @@ class TrainingData:
     rows: TargetRows
     settings: FitSettings
     task: LearningTask
-    columns: Columns | None
+    columns: Encoding | None
 
 
 def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, sample_weight: Any) -> TrainingData:
@@ -59,7 +59,7 @@ def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, 
     features = check_features(estimator, X, reset=True)
     target, weight, task = estimator._check_targets(y, sample_weight, len(features))
     relevance = check_relevance(estimator.relevance, estimator.n_features_in_)
-    columns = learn_columns(features, weight, impute=estimator.missing == "impute")
+    columns = learn_encoding(features, weight, impute=estimator.missing == "impute")
     workspace = features.X.directory if isinstance(features.X, RowFile) else None
     settings = resolve(parameters, task, relevance, columns, workspace)
     rows = features.X if columns is None else columns.encode(features)
@@ -112,7 +112,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     # Set by fit.
     model_: LocalModel = field(init=False)
-    columns_: Columns | None = field(init=False)
+    columns_: Encoding | None = field(init=False)
     feature_relevance_: FloatArray = field(init=False)
     timings_: dict[str, float] = field(init=False)
     cells_: list[CellRecord] = field(init=False)
@@ -183,7 +183,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
         return self
 
-    def _set_fitted(self, result: FitResult, task: LearningTask, seed: int, columns: Columns | None = None) -> None:
+    def _set_fitted(self, result: FitResult, task: LearningTask, seed: int, columns: Encoding | None = None) -> None:
         self.model_, self.columns_ = result.model, columns
         self.feature_relevance_ = self._feature_weights(result.relevance)
         self.timings_ = result.seconds
@@ -267,7 +267,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         return {
             "n_features_in_": int(self.n_features_in_),
             "feature_names_in_": getattr(self, "feature_names_in_", None),
-            "columns_": column_values(self.columns_),
+            "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
             "seed": self._seed,
         }
@@ -275,20 +275,22 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         """Become what was saved: the inverse of `_fitted_values`."""
         self.model_ = stored.model
-        self.n_features_in_ = fitted.integer("n_features_in_", least=1)
-        if not fitted.is_none("feature_names_in_"):
-            self.feature_names_in_ = fitted.array("feature_names_in_", object, self.n_features_in_)
-        self.columns_ = read_columns(fitted.optional("columns_"), self.n_features_in_)
+        self.n_features_in_ = fitted.read("n_features_in_", integer(least=1))
+        labels = fitted.read("feature_names_in_", maybe(names(self.n_features_in_)))
+        if labels is not None:
+            self.feature_names_in_ = labels
+        self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
         width = self.columns_.width if self.columns_ else self.n_features_in_
         if width != self.model_.n_features:
             raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
-        self.feature_relevance_ = np.ones(self.n_features_in_)
-        if fitted.has("feature_relevance_"):  # files of before there were weights have none
-            self.feature_relevance_ = fitted.array("feature_relevance_", np.float64, self.n_features_in_)
+        # Files from before there were weights have none.
+        weights = added(array(np.float64, self.n_features_in_, within=NOT_NEGATIVE), before=None)
+        known = fitted.read("feature_relevance_", weights)
+        self.feature_relevance_ = np.ones(self.n_features_in_) if known is None else known
         self.timings_ = stored.seconds
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)
-        self._seed = fitted.integer("seed")
+        self._seed = fitted.read("seed", integer(most=np.inf))
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of all estimators: what they take."""
@@ -365,5 +367,5 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return predict_scores(self.model_, self._rows(X), count_threads(self.n_jobs))
 
-    def _rows(self, X: RowsLike) -> Rows:
-        return X if isinstance(X, PreparedRows) else check_rows(self, X)
+    def _rows(self, X: RowsLike) -> RowSource | ScaledRows:
+        return X if isinstance(X, ScaledRows) else check_rows(self, X)

@@ -27,13 +27,13 @@ from localsvm.estimators.parameters import (
     check_positive_weights,
     count_threads,
 )
-from localsvm.estimators.state import decision_values, out_of_fold_values, read_decision, read_out_of_fold, storable
+from localsvm.estimators.state import DECISION, OUT_OF_FOLD, storable
 from localsvm.estimators.targets import check_labels, check_magnitude, check_weights, class_masses, class_weights
 from localsvm.fit.fit import FitResult
 from localsvm.fit.settings import LearningTask
 from localsvm.model.predict import predict_probabilities
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel
+from localsvm.storage.schema import Fields, array, maybe
 from localsvm.tasks import Binary, OneVsOne, OneVsRest
 from localsvm.tasks.losses import Hinge, Loss, SquaredMargin
 
@@ -143,19 +143,18 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         return {
             **super()._fitted_values(),
             "classes_": storable("a label", self.classes_),
-            "decision": decision_values(Decision(self.operating_point_, self.roc_front_) if chosen else None),
-            "left_out": out_of_fold_values(self._out_of_fold),
+            "decision": maybe(DECISION).write(Decision(self.operating_point_, self.roc_front_) if chosen else None),
+            "left_out": maybe(OUT_OF_FOLD).write(self._out_of_fold),
         }
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         super()._restore(stored, fitted)
         reduction = stored.model.reduction
-        self.classes_ = fitted.value("classes_")
-        n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
-        if stored.model.calibration is None or np.shape(self.classes_) != (n_classes,):
-            raise fitted.refuse("its labels are not those of the model's classes")
-        self._set_decision(read_decision(fitted.optional("decision")))
-        self._out_of_fold = read_out_of_fold(fitted.optional("left_out"), reduction.n_outputs)
+        if stored.model.calibration is None:
+            raise fitted.refuse("its model has no probabilities of classes")
+        self.classes_ = fitted.read("classes_", array(None, stored.model.calibration.present.shape[1]))
+        self._set_decision(fitted.read("decision", maybe(DECISION)))
+        self._out_of_fold = fitted.read("left_out", maybe(OUT_OF_FOLD), n_machines=reduction.n_outputs)
 
     def at_false_alarm(self, false_alarm: float) -> Self:
         """Return this classifier at another point of its ROC front; nothing is trained again.

@@ -17,8 +17,8 @@ from localsvm.estimators.parameters import check_choice, check_levels, check_pos
 from localsvm.estimators.targets import check_magnitude, check_targets, check_weights
 from localsvm.fit.fit import FitResult
 from localsvm.fit.settings import LearningTask
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel
+from localsvm.storage.schema import Fields
 from localsvm.tasks import Levels, Regression, TubeRegression
 from localsvm.tasks.losses import Expectile, Pinball, Squared
 

@@ -18,7 +18,6 @@ from localsvm.evaluation.cells import CellSums
 from localsvm.evaluation.classes import ClassTally
 from localsvm.evaluation.numbers import LevelTally, MeanTally
 from localsvm.evaluation.result import Evaluation
-from localsvm.partition.base import AveragingPartition
 from localsvm.tasks import Levels
 
 
@@ -61,7 +60,7 @@ class Evaluator:
             self._tally = LevelTally(estimator)
         else:
             self._tally = MeanTally(estimator)
-        together = isinstance(model.partition, AveragingPartition)
+        together = model.averages
         self._cells = None if together else CellSums(len(model.cells), self._tally.n_classes)
 
     def add(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> None:

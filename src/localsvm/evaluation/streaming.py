@@ -20,7 +20,7 @@ from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_
 from localsvm.data.files.loading import OnRows
 from localsvm.data.files.reading import read_ahead
 from localsvm.data.files.table import Kind
-from localsvm.data.rows import PreparedRows
+from localsvm.data.rows import ScaledRows
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator, check_rows
 from localsvm.estimators.classifier import LocalSVC
@@ -138,7 +138,7 @@ def _predict_batches(
 
 def _with_rows(
     estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
-) -> Generator[tuple[Any, PreparedRows], None, None]:
+) -> Generator[tuple[Any, ScaledRows], None, None]:
     """Yield the columns to keep, and rows whose memory is used again when those after the next ones are made.
 
     New memory costs more time than filling it.
@@ -151,11 +151,11 @@ def _with_rows(
         used.append(room)
         checked = check_rows(estimator, features.table(batches, room[:n_rows]))
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
-        yield kept, PreparedRows.of(checked, estimator.model_.scaling)
+        yield kept, ScaledRows.of(checked, estimator.model_.scaling)
 
 
 def _predicted(
-    estimator: LocalEstimator, rows: PreparedRows | None, probabilities: bool
+    estimator: LocalEstimator, rows: ScaledRows | None, probabilities: bool
 ) -> list[tuple[str, NDArray[Any] | None]]:
     """Return the columns of predictions; only their names if there are no rows."""
     if isinstance(estimator, LocalSVC):

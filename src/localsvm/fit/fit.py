@@ -20,8 +20,8 @@ from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress, train_cells
 from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
-from localsvm.partition.base import AveragingPartition
 from localsvm.storage.checkpoint import OpenCheckpoint, open_checkpoint
+from localsvm.storage.lazy_cells import LazyCells
 from localsvm.storage.spool import Spool
 
 
@@ -54,16 +54,20 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
         prepared = prepare(data, hashes, settings, limit)
         del hashes
         kept = None if checkpoint is None else checkpoint.cells(prepared.members, prepared.scaling, reduction)
-        spool = None if settings.workspace is None else Spool(settings.workspace)
+        directory = settings.workspace
+        spool = None if directory is None else Spool(directory, prepared.n_features, reduction)
         cells = train_cells(prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, kept, spool)
     trained = time.perf_counter()
-    seconds = {**prepared.seconds, **{phase: math.fsum(cell.seconds[phase] for cell in cells) for phase in PHASES}}
+    of_cells = [cell.seconds for cell in cells]
+    seconds = {**prepared.seconds, **{phase: math.fsum(found[phase] for found in of_cells) for phase in PHASES}}
     seconds["scaling"] += hashed - begin
-    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, reduction, tuple(cells))
+    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, reduction, cells)
     sample_weight, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
     del prepared, cells, kept  # frees what only training needs
-    decided = _decide(model, settings, sample_weight)
-    decided_cells = tuple(decided.of_cell(cell) for cell in model.cells)
+    decided = _decide(model, settings, sample_weight, spool)
+    # Cells on disk have no out-of-fold scores with them, and stay there if they are complete.
+    on_disk = isinstance(model.cells, LazyCells) and decided.machine is None
+    decided_cells = model.cells if on_disk else tuple(decided.of_cell(cell) for cell in model.cells)
     model = replace(model, cells=decided_cells, reduction=decided.reduction, calibration=decided.calibration)
     end = time.perf_counter()
     seconds |= {"calibration": end - trained, "total": end - begin}
@@ -76,16 +80,15 @@ def _checkpoint(settings: FitSettings, data: TargetRows) -> AbstractContextManag
     return open_checkpoint(settings.checkpoint, settings.identity(), data.X.shape)
 
 
-def _decide(model: LocalModel, settings: FitSettings, sample_weight: float) -> FittedDecision:
+def _decide(model: LocalModel, settings: FitSettings, sample_weight: float, spool: Spool | None) -> FittedDecision:
     """Choose the operating point and fit probabilities from out-of-fold scores.
 
     Partitions whose cells overlap are averaged: a sample that lies in m cells has weight 1/m in each, on average.
     """
     if not model.reduction.is_classification:
         return FittedDecision(model.reduction)
-    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
-    averaged = isinstance(model.partition, AveragingPartition)
+    in_memory = (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
+    parts = in_memory if spool is None else spool.out_of_fold()
     factors = settings.factors if settings.class_factor else None
-    scores = OutOfFoldScores.of(parts, factors, averaged, sample_weight)
-    del parts
+    scores = OutOfFoldScores.of(parts, factors, model.averages, sample_weight)
     return fit_decision(scores, model.reduction, settings.decision)

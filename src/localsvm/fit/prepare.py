@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.arranged import ArrangedRows
-from localsvm.data.content import Rows, canonical_rows
+from localsvm.data.content import Samples, canonical_rows
 from localsvm.data.rows import ModelRows, ScaledRows, smallest_hashes
 from localsvm.data.scaling import Scaling
-from localsvm.data.source import KeptRows, RowSource
+from localsvm.data.source import RowSource, RowSubset
 from localsvm.data.types import FloatArray
 from localsvm.fit.memory import MemoryLimit, MemoryPlan, plan_memory
 from localsvm.fit.settings import FitSettings
@@ -47,7 +47,7 @@ class TargetRows:
 
     def some(self, numbers: NDArray[np.intp]) -> TargetRows:
         """Return the rows of these numbers."""
-        return TargetRows(KeptRows(self.X, numbers), self.y[numbers], self.weight[numbers])
+        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers])
 
     def present(self) -> TargetRows:
         """Return the rows of positive weight: those of weight zero are as if absent."""
@@ -177,7 +177,7 @@ class CellTasks(Sequence[CellTask]):
     def _empty_cell(self, number: int) -> CellTask:
         # Only a user's own partition has cells without rows; they predict the best constants of all rows.
         none = np.zeros((0, self._rows.n_features), dtype=np.float32)
-        rows = Rows(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
+        rows = Samples(none, self._y[:0], self._weight[:0], np.zeros(0, dtype=np.int64))
         return CellTask(rows, radius=0.0, number=number, fallback=self._best_constants)
 
     @cached_property

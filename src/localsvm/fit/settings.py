@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.grid import KERNELS, Grid
 from localsvm.cell.settings import CellSettings
-from localsvm.data.columns import Columns
+from localsvm.data.columns import Encoding
 from localsvm.data.types import FloatArray
 from localsvm.decision.decide import DecisionPlan
 from localsvm.metric.sample import MetricPlan
@@ -114,7 +114,7 @@ def resolve(
     parameters: FitParameters,
     task: LearningTask,
     relevance: FloatArray | str | None,
-    columns: Columns | None = None,
+    columns: Encoding | None = None,
     workspace: str | None = None,
 ) -> FitSettings:
     """Return the settings of a fit; `relevance` has a weight for every feature, `columns` says what becomes of them."""

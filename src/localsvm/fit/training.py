@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +22,7 @@ from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
 from localsvm.fit.memory import MemoryPlan
+from localsvm.storage.kept_cells import KeptCells
 from localsvm.storage.spool import Spool
 
 _POLL_SECONDS = 0.1
@@ -54,25 +54,13 @@ class Progress:
 OnProgress = Callable[[Progress], None]
 
 
-class CellKeeper(Protocol):
-    """Where finished cells are kept, so that another fit need not train them."""
-
-    def load(self, number: int) -> TrainedCell | None:
-        """Return a cell that an earlier fit had finished."""
-        ...
-
-    def save(self, cell: TrainedCell) -> None:
-        """Keep a finished cell. Several threads may call this at once."""
-        ...
-
-
 def train_cells(
     tasks: Sequence[CellTask],
     sizes: NDArray[np.intp],
     settings: CellSettings,
     plan: MemoryPlan,
     on_progress: OnProgress | None = None,
-    keeper: CellKeeper | None = None,
+    keeper: KeptCells | None = None,
     spool: Spool | None = None,
 ) -> Sequence[TrainedCell]:
     """Train all cells that the keeper does not have; if one fails or Ctrl-C is pressed, stop them all.
@@ -96,7 +84,7 @@ def train_cells(
         finally:
             # After an error no cell begins and those in training stop at the token, so that the pool can close.
             training.token.cancel()
-    return [cell for cell in training.cells if cell is not None]
+    return training.cells()
 
 
 class _Training:
@@ -108,15 +96,14 @@ class _Training:
         sizes: NDArray[np.intp],
         settings: CellSettings,
         plan: MemoryPlan,
-        keeper: CellKeeper | None,
+        keeper: KeptCells | None,
         spool: Spool | None,
     ) -> None:
         self.token = CancelToken()
         self._tasks, self._sizes, self._settings, self._plan = tasks, sizes, settings, plan
         self._keeper, self._spool = keeper, spool
-        numbers = range(len(tasks))
-        self.cells = [None if keeper is None else self._held(keeper.load(number)) for number in numbers]
-        trained = np.array([cell is not None for cell in self.cells], dtype=bool)
+        self._cells: dict[int, TrainedCell] = {}  # in memory: none with a spool
+        trained = np.array([self._restore(number) for number in range(len(tasks))], dtype=bool)
         self._restored = self._samples_done = int(sizes[trained].sum())
         self._cells_done = int(trained.sum())
         self._work = np.square(sizes, dtype=np.float64)  # seconds grow with the square of the rows
@@ -140,7 +127,8 @@ class _Training:
             )
             if self._keeper is not None:
                 self._keeper.save(cell)
-            self._finish(number, self._held(cell))
+            self._keep(cell)
+            self._finish(number)
 
     def _take(self) -> tuple[int, int] | None:
         """Return the next cell and its number of threads, which solve its folds in parallel."""
@@ -157,12 +145,27 @@ class _Training:
             is_large = self._work[number] > left / plan.n_threads and plan.all_threads_fit
             return number, plan.n_threads if plan.folds_in_parallel or is_large else 1
 
-    def _held(self, cell: TrainedCell | None) -> TrainedCell | None:
-        return cell if cell is None or self._spool is None else self._spool.keep(cell)
+    def _restore(self, number: int) -> bool:
+        """Take over a cell that an earlier fit has finished; return whether there is one."""
+        cell = None if self._keeper is None else self._keeper.load(number)
+        if cell is not None:
+            self._keep(cell)
+        return cell is not None
 
-    def _finish(self, number: int, cell: TrainedCell | None) -> None:
+    def _keep(self, cell: TrainedCell) -> None:
+        if self._spool is None:
+            self._cells[cell.number] = cell
+        else:
+            self._spool.save(cell)
+
+    def cells(self) -> Sequence[TrainedCell]:
+        """Return the trained cells in the order of their numbers."""
+        if self._spool is not None:
+            return self._spool.cells()
+        return tuple(self._cells[number] for number in sorted(self._cells))
+
+    def _finish(self, number: int) -> None:
         with self._lock:
-            self.cells[number] = cell
             self._cells_done += 1
             self._samples_done += int(self._sizes[number])
             del self._solved[number]
@@ -175,4 +178,4 @@ class _Training:
 
     def progress(self, cells_done: int, samples_done: int, seconds: float) -> Progress:
         n_samples = int(self._sizes.sum())
-        return Progress(cells_done, len(self.cells), samples_done, n_samples, seconds, self._restored)
+        return Progress(cells_done, len(self._tasks), samples_done, n_samples, seconds, self._restored)

@@ -18,7 +18,7 @@ from localsvm.fit.partial import CellChoice, PartialFit, fit_partially, spread_b
 from localsvm.fit.prepare import Prepared, TargetRows
 from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress
-from localsvm.partition.base import AveragingPartition, Members
+from localsvm.partition.base import Members, averages
 from localsvm.tasks import Reduction
 
 _FEWEST_CELLS = 8  # whatever their size: cells differ
@@ -55,14 +55,14 @@ def run_trial(
 
     def choose(prepared: Prepared) -> CellChoice:
         everything = np.arange(len(prepared.sizes))
-        if isinstance(prepared.partition, AveragingPartition):
+        if averages(prepared.partition):
             return CellChoice(everything, everything)
         count = round(most_rows / max(float(prepared.sizes.mean()), 1.0))
         return CellChoice(spread_by_size(prepared.sizes, max(count, _FEWEST_CELLS)), everything)
 
     fit = fit_partially(rows, settings, choose, on_progress)
     trained = time.perf_counter()
-    averaged = isinstance(fit.prepared.partition, AveragingPartition)
+    averaged = averages(fit.prepared.partition)
     found = (_averaged_losses if averaged else _cell_losses)(fit, held_out, settings.cell.reduction)
     predicted = time.perf_counter()
     return Trial(

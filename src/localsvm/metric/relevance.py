@@ -24,9 +24,9 @@ from localsvm.cell.path import Cancelled
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.rows import ScaledRows
-from localsvm.data.scaling import Scaling, no_scaling
+from localsvm.data.scaling import Scaling
 from localsvm.metric.choose_scaling import Sample
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
@@ -210,7 +210,7 @@ class _Trials:
             cells = np.array_split(everything, -(-len(X) // size))
         else:
             hashes = everything.astype(np.uint64)  # rows are in the order of their hashes
-            _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
+            _, members = build_voronoi(ScaledRows(X), hashes, SplitLimit(size), self._map)
             # A cell of more equal rows than its size is truncated: equal rows are equal in any metric.
             cells = [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
         step = 1 if self._plan.learns_weights else max(1, len(X) // _KERNEL_ROWS)
@@ -242,7 +242,7 @@ class _Trials:
             raise Cancelled
         # In the order of the sample, whatever the metric: equal rows are neighbours in it.
         group = np.unique(self._group[members], return_inverse=True)[1]
-        rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
+        rows = Samples(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
         settings = CellSettings(self._reduction, kernel, Grid(n_widths=_WIDTHS, n_lams=5), n_folds=_FOLDS)
         # Only the fit itself refuses to run in too little memory.
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
@@ -250,13 +250,13 @@ class _Trials:
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
         return self._out_of_fold_losses(cell, rows), self._derivatives(cell, rows, -(-_GRADIENT_ROWS // n_cells))
 
-    def _derivatives(self, cell: TrainedCell, rows: Rows, count: int) -> NDArray[np.float64]:
+    def _derivatives(self, cell: TrainedCell, rows: Samples, count: int) -> NDArray[np.float64]:
         """Return the mean squared derivatives at the first rows; zeros where no weights are learned."""
         if not self._plan.learns_weights:
             return np.zeros(rows.X.shape[1])
         return np.asarray(cell.functions.mean_squared_slopes(rows.X[:count], rows.weight[:count]).sum(axis=0))
 
-    def _out_of_fold_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
+    def _out_of_fold_losses(self, cell: TrainedCell, rows: Samples) -> NDArray[np.float64]:
         """Return the out-of-fold loss of every row, in the order of the rows."""
         out_of_fold = cell.out_of_fold
         assert out_of_fold is not None, "training returns out-of-fold scores"

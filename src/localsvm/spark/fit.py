@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from localsvm.data.scaling import Scaling
-from localsvm.data.source import KeptRows
+from localsvm.data.source import RowSubset
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator, fitted_from
 from localsvm.estimators.classifier import LocalSVC, class_task, decision_plan
@@ -144,7 +144,7 @@ def _fit_space(problem: _Problem, partition: PartitionPlan, drawn: Block) -> tup
     rows, settings = problem.rows, problem.settings
     copies = np.repeat(np.arange(len(drawn)), drawn.copies)
     sample = merge_sample(
-        KeptRows(drawn.rows.X, copies),
+        RowSubset(drawn.rows.X, copies),
         drawn.rows.y[copies],
         drawn.rows.weight[copies],
         settings.seed,

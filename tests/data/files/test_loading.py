@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from localsvm import InvalidData
-from localsvm.data.columns import MOST_CATEGORIES, learn_columns
+from localsvm.data.columns import MOST_CATEGORIES, learn_encoding
 from localsvm.data.disk import RowFile
 from localsvm.data.files import open_file
 from localsvm.data.files.loading import MemoryBudget, Roles, load
@@ -54,10 +54,10 @@ def test_categories_are_encoded_as_those_of_a_data_frame_whatever_their_order(tm
     # All categories but two are equally frequent: ties decide which of them are pooled.
     table = pa.table({"y": np.arange(len(names) + 2), "word": [*names, *names[-2:]]})
     frame = read_frame(table.select(["word"]), ["word"])
-    expected = learn_columns(frame, np.ones(len(table)), impute=False)
+    expected = learn_encoding(frame, np.ones(len(table)), impute=False)
     loaded = load(open_file(table), Roles("y"), MemoryBudget(MANY, str(tmp_path))).table
     assert loaded.names[0] == tuple(names) != frame.names[0]
-    assert learn_columns(loaded, np.ones(len(table)), impute=False) == expected
+    assert learn_encoding(loaded, np.ones(len(table)), impute=False) == expected
     np.testing.assert_array_equal(expected.encode(loaded)[:], expected.encode(frame)[:])
 
 

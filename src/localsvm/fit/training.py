@@ -127,7 +127,7 @@ class _Training:
             )
             if self._keeper is not None:
                 self._keeper.save(cell)
-            self._keep(cell)
+            self._keep(number, cell)
             self._finish(number)
 
     def _take(self) -> tuple[int, int] | None:
@@ -149,17 +149,17 @@ class _Training:
         """Take over a cell that an earlier fit has finished; return whether there is one."""
         cell = None if self._keeper is None else self._keeper.load(number)
         if cell is not None:
-            self._keep(cell)
+            self._keep(number, cell)
         return cell is not None
 
-    def _keep(self, cell: TrainedCell) -> None:
+    def _keep(self, number: int, cell: TrainedCell) -> None:
         if self._spool is None:
-            self._cells[cell.number] = cell
+            self._cells[number] = cell
         else:
             self._spool.save(cell)
 
     def cells(self) -> Sequence[TrainedCell]:
-        """Return the trained cells in the order of their numbers."""
+        """Return the trained cells in the order of their tasks."""
         if self._spool is not None:
             return self._spool.cells()
         return tuple(self._cells[number] for number in sorted(self._cells))

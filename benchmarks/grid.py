@@ -1,7 +1,7 @@
 """The default grid, by measurement: errors, edge choices and seconds of grids on the same cells.
 
 Cells of 2000 min-max scaled rows, 5 folds, 10 x 10 candidates; the tables are those of
-docs/decisions.md. Seconds are processor time of one thread. Runs are kept in .bench/grid.jsonl, so
+docs/lab/2026-11-grids.md. Seconds are processor time of one thread. Runs are kept in .bench/grid.jsonl, so
 that an interrupted or extended measurement goes on where it was; delete the file after a change of
 the solver.
 

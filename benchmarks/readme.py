@@ -1,7 +1,7 @@
-"""The table of the README: errors and seconds beside other programs, from benchmarks/results/accuracy.csv.
+"""The README's table of errors and training times of localsvm and other programs, from benchmarks/results/accuracy.csv.
 
 python -m benchmarks.readme            print it
-python -m benchmarks.readme --write    put it there
+python -m benchmarks.readme --write    write it to README.md
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MARK = "benchmarks.readme"
 
 
 def table() -> str:
-    """Return the table, a column for every program that has been run: its loss, and the seconds of its training."""
+    """Return the table: one column per program that has been run, with its loss and training seconds."""
     header, *rows = accuracy_lines(pd.read_csv(RESULTS / "accuracy.csv"))
     programs = [name for name in header if f"{name}, s" in header]
     of_set = header[: header.index(programs[0])]
@@ -35,7 +35,7 @@ def _line(values: dict[str, str], of_set: list[str], programs: list[str]) -> lis
 
 
 def _reached(loss: str, seconds: str) -> str:
-    """Return the loss with the seconds, or how long a program was waited for in vain."""
+    """Return the loss and the seconds, or the time limit if the program was stopped."""
     if loss == "-":
         return "-" if seconds == "-" else f"{seconds} s"
     return f"{loss} ({seconds} s)"
@@ -45,7 +45,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.readme", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument("--write", action="store_true", help="write the table to README.md")
     if parser.parse_args().write:
         replace_marked(PAGE, MARK, table())
     else:

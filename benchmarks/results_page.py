@@ -1,7 +1,7 @@
-"""The page of results, made from the CSVs of benchmarks/results when the documentation is built.
+"""The page of results, generated from the CSVs of benchmarks/results when the documentation is built.
 
-Enters: runs, a line each. Leaves: Markdown with a section for each comparison, the machine and the days of measuring. A
-CSV that no section knows is shown as it is.
+Enters: runs, one per line. Leaves: Markdown with one section per comparison, with machine and dates. A CSV without a
+section of its own is shown as a table.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ NAMES = {
     "bike": "bike sharing, quantiles",
     "ecbdllike": "ECBDL-like, generated",
 }
-SEEDED = "random_seed|random_state"  # in the settings of runs that are about their seed
+SEEDED = "random_seed|random_state"  # in the settings of runs that compare seeds
 DEFAULT_CELLS = "partition=voronoi cell_size=2000 scaling=minmax"
 HEAD = """# Results
 
-Made from the committed lines of `benchmarks/results/*.csv` when this site was built;
-[contributing](contributing.md#benchmark) says how to measure again. Seconds are wall clock, on all cores; errors are
-on rows that were not trained on.
+This page is generated from `benchmarks/results/*.csv` when the site is built; [contributing](contributing.md#benchmark)
+describes how to repeat the measurements. Times are wall-clock seconds on all cores. Errors are test errors.
 """
 TAIL = """
 ```{toctree}
@@ -48,7 +47,7 @@ peers*
 
 
 def write_page(file: Path, results: Path = RESULTS) -> None:
-    """Write the page; what is there and the same is left alone, so that it is not built again."""
+    """Write the page, unless it has not changed, so that Sphinx does not build it again."""
     parts = [HEAD]
     for path in sorted(results.glob("*.csv")):
         runs = pd.read_csv(path, dtype={"revision": str})
@@ -86,7 +85,7 @@ def _peers(runs: Frame) -> str:
     header += ["error: liquidSVM", "localsvm", "GB: liquidSVM", "localsvm"]
     told = (
         "Cells of at most 2000 rows, 5 folds, 10 x 10 grids; liquidSVM with one or two threads, whichever was faster. "
-        "The kernel is liquidSVM's, or one that localsvm chooses, as it does where none is asked for."
+        'The kernel is the Gaussian, as in liquidSVM, or the one that localsvm selects by default (`kernel="auto"`).'
     )
     return _section("Against liquidSVM", told, header, rows)
 
@@ -101,8 +100,8 @@ def _seeds(runs: Frame) -> str:
             rows.append([_named(name), ", ".join(str(len(of)) for of in by_program), *errors])
     header = ["", "seeds", "error: liquidSVM", "localsvm", "unseen rows: liquidSVM", "localsvm"]
     told = (
-        "The same rows with other random seeds, on which centres and folds depend; means and their standard errors. "
-        "Unseen rows are test rows that are no copies of training rows."
+        "The same rows with several random seeds, which determine centers and folds; means and their standard errors. "
+        "Unseen rows are test rows without a duplicate among the training rows."
     )
     return _section("Errors over random seeds", told, header, rows)
 
@@ -122,7 +121,7 @@ def _millions(runs: Frame) -> str:
         for n, best in ((n, _fastest(group)) for n, group in large.groupby("n_train"))
     ]
     header = ["rows", "train, s", "predict 100 000, s", "error", "GB", "cells", "support vectors"]
-    told = "Generated rows with the 28 columns and the difficulty of HIGGS; memory includes the caller's array."
+    told = "Generated data with the 28 columns and the difficulty of HIGGS; memory includes the caller's array."
     return _section("Millions of rows", told, header, rows)
 
 
@@ -140,7 +139,9 @@ def _cell_sizes(runs: Frame) -> str:
         for (name, size), best in ((key, _fastest(group)) for key, group in some.groupby(["set", "size"]))
     ]
     header = ["", "cell size", "train, s", "predict, s", "error"]
-    return _section("Larger cells", "60 000 rows: time grows with the cell size, error falls slowly.", header, rows)
+    return _section(
+        "Larger cells", "60 000 rows: time grows with the cell size, the error decreases slowly.", header, rows
+    )
 
 
 def _chunks(runs: Frame) -> str:
@@ -155,7 +156,7 @@ def _chunks(runs: Frame) -> str:
             )
     header = ["", "rows", "predict, s: chunks", "cells", "ratio", "error: chunks", "cells"]
     return _section(
-        "Random chunks", "Chunks of 2000 rows, all of which predict every row, against cells.", header, rows
+        "Random chunks", "Chunks of 2000 rows, all of which predict every row, compared with cells.", header, rows
     )
 
 
@@ -198,7 +199,7 @@ def _tasks(runs: Frame) -> str:
         "localsvm",
         "ratio",
     ]
-    told = "Many classes, means and quantiles; means over random splits."
+    told = "Multiclass classification, means and quantiles; averages over random splits."
     return _section("Other learning tasks", told, [*header, "loss", "liquidSVM", "localsvm"], rows)
 
 
@@ -218,7 +219,7 @@ def _probabilities(runs: Frame) -> str:
         )
     ]
     header = ["", "", "log-loss", "calibration error", "train, s"]
-    told = "8000 training rows, means over five splits; SVC in scikit-learn's `CalibratedClassifierCV`."
+    told = "8000 training rows, averages over five splits; SVC is calibrated by `CalibratedClassifierCV`."
     return _section("Probabilities", told, header, rows)
 
 
@@ -230,14 +231,14 @@ def _rates(runs: Frame) -> str:
             (key, _mean(group)) for key, group in some.groupby(["set", "settings"], sort=False)
         )
     ]
-    told = "One positive in ten, means over five splits; the best class weight is known only from the test rows."
+    told = "One positive in ten, averages over five splits; the best class weight is selected on the test rows."
     return _section("Rare classes", told, ["", "", "TPR", "TNR", "TPR x TNR"], rows)
 
 
 def accuracy_lines(runs: Frame) -> list[list[str]]:
-    """Return losses and seconds of the learned metric and its peers, the header first.
+    """Return losses and seconds of the learned metric and the other programs, header first.
 
-    Of LightGBM's two sizes the better one on each split counts.
+    For LightGBM, the better of two sizes on each split counts.
     """
     runs = runs.fillna({"settings": ""})
     runs["column"] = [_column(*run) for run in zip(runs["program"], runs["settings"], strict=True)]
@@ -267,15 +268,15 @@ def _accuracy(runs: Frame) -> str:
     header, *rows = accuracy_lines(runs)
     told = (
         '`localsvm` with its defaults, and with `relevance=None, kernel="gauss"`; of LightGBM the better of two sizes, '
-        "by the test rows; xRFM with its defaults and liquidSVM with one thread, both on one split. Means over random "
-        "splits; squared errors in units of the targets' variance; seconds of training, > where a program was given up."
+        "chosen on the test rows; xRFM with its defaults and liquidSVM with one thread, both on one split. Averages "
+        "over random splits; squared errors in units of the target's variance; training seconds, > if stopped."
     )
     return _section("A learned metric", told, header, rows)
 
 
 def _best(runs: Frame) -> Frame:
-    """Return the line with the least loss of each split."""
-    last = runs.groupby(["split", "settings"]).tail(1).dropna(subset=["loss"])  # without one: it failed
+    """Return the run with the lowest loss of each split."""
+    last = runs.groupby(["split", "settings"]).tail(1).dropna(subset=["loss"])  # failed runs have no loss
     return last.loc[last.groupby("split")["loss"].idxmin()]
 
 
@@ -290,7 +291,7 @@ def _spark(runs: Frame) -> str:
     ]
     header = ["", "rows", "", "", "train, s", "rows/s", "predict, s", "shuffle, MB", "error", "TPR x TNR"]
     told = (
-        "A standalone cluster on the two cores of one machine, a worker for each; the session's start is not counted."
+        "A standalone cluster on one machine with two cores, one worker per core; the start of the session is excluded."
     )
     return _section("Apache Spark", told, header, rows)
 
@@ -310,7 +311,7 @@ SECTIONS: dict[str, Sequence[Callable[[Frame], str]]] = {
 
 
 def _fastest(runs: Frame) -> pd.Series:
-    """Return the fastest training, with the fastest prediction; of what was measured again the last counts."""
+    """Return the fastest training, with the fastest prediction; of repeated measurements the last counts."""
     runs = _with_select(runs.groupby(["settings", "repeat"]).tail(1))
     best = runs.loc[runs["train"].idxmin()].copy()
     best["predict"] = runs["predict"].min()
@@ -318,12 +319,12 @@ def _fastest(runs: Frame) -> pd.Series:
 
 
 def _mean(runs: Frame) -> pd.Series:
-    """Return the means over splits, the last line of each."""
+    """Return the means over splits, from the last run of each."""
     return _with_select(runs.groupby("split").tail(1)).mean(numeric_only=True)
 
 
 def _with_select(runs: Frame) -> Frame:
-    """Return the runs with liquidSVM's selection as a part of training, which it is."""
+    """Return the runs with liquidSVM's selection time added to its training time."""
     return runs.assign(train=runs["train"] + runs["select"].fillna(0.0))
 
 
@@ -333,7 +334,7 @@ def _pair(runs: Sequence[pd.Series], column: str, digits: int) -> list[str]:
 
 
 def _decimals(value: float | None, digits: int) -> str:
-    """Return a number with so many digits after the point, more where it would be a mere zero."""
+    """Format a number with this many decimals, with more if it would be zero."""
     return "-" if value is None or pd.isna(value) else f"{value:.{digits}f}" if value >= 10**-digits else f"{value:.1g}"
 
 

@@ -1,9 +1,10 @@
 """
-Rare classes, false alarms, and the ROC front
-=============================================
+Imbalanced classes, false alarms, and the ROC front
+===================================================
 
-One positive for fifteen negatives. Plain accuracy finds few of the positives. What the decision is for can be said:
-the product of the rates, a bound on false alarms, or later, along the front.
+There is one positive sample for every fifteen negative ones, and maximizing accuracy detects few of the positives. The
+decision can optimize another criterion: the product of true-positive and true-negative rate, or the detection rate
+under a bound on false alarms. The bound can also be chosen after training, along the ROC front.
 """
 
 import matplotlib.pyplot as plt
@@ -30,13 +31,13 @@ bounded = LocalSVC(false_alarm=0.05, n_folds=3).fit(X_train, y_train)
 front = LocalSVC(positive_weights=[1, 4, 16], n_folds=3).fit(X_train, y_train)
 
 # %%
-# The front comes from values of left-out rows; the points are rates on test rows. Moving along the front trains
-# nothing again.
+# The front is computed from out-of-fold scores; the points are rates on test rows. Moving along the front needs no
+# training.
 
 bounds = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
 moved = np.array([rates(front.at_false_alarm(bound)) for bound in bounds])
 figure, axes = plt.subplots(figsize=(6, 5), layout="constrained")
-axes.plot(front.roc_front_.false_alarm, front.roc_front_.detection, color="#98a1ab", label="ROC front, left-out rows")
+axes.plot(front.roc_front_.false_alarm, front.roc_front_.detection, color="#98a1ab", label="ROC front, out-of-fold")
 axes.plot(*moved.T, "o", color="#2667c9", markersize=5, label="at_false_alarm(.01, ..., .4), test rows")
 points = {"accuracy": (plain, "s"), 'objective="tpr_tnr"': (both, "D"), "false_alarm=0.05": (bounded, "^")}
 for name, (clf, marker) in points.items():
@@ -44,6 +45,6 @@ for name, (clf, marker) in points.items():
     print(f"{name}: false alarms {alarm:.3f}, detections {detection:.3f}, TPR x TNR {detection * (1 - alarm):.3f}")
     axes.plot(alarm, detection, marker, markersize=9, color="#d9661f", markeredgecolor="black", label=name)
 axes.axvline(0.05, color="#d9661f", linewidth=0.8, linestyle="dotted")
-axes.set(xlabel="false alarms", ylabel="detections", xlim=(-0.01, 0.6), ylim=(0, 1.01))
+axes.set(xlabel="false-alarm rate", ylabel="detection rate", xlim=(-0.01, 0.6), ylim=(0, 1.01))
 axes.legend(loc="lower right", fontsize=8)
 plt.show()

@@ -1,10 +1,10 @@
 """
-Cells, machines, and the best possible boundary
-===============================================
+Cells and the decision boundary
+===============================
 
-The toy problem of the paper (Sec. 4): a wide class around the origin, and a narrow one in it. The plane is cut into
-Voronoi cells of at most 2000 rows, and each learns a machine of its own. Together they find the ellipse that is
-optimal.
+The toy problem of the paper (Sec. 4) has a wide class around the origin, and a narrow one inside it. The plane is
+partitioned into Voronoi cells of at most 2000 rows, and one SVM is trained per cell. Together they approximate the
+optimal decision boundary, an ellipse.
 """
 
 import matplotlib.pyplot as plt
@@ -16,10 +16,10 @@ from localsvm.data import toy_bayes_error, toy_mixture, toy_posterior
 X, y = toy_mixture(30_000, 2, random_state=0)
 clf = LocalSVC(cell_size=2000, scaling=None).fit(X[:20_000], y[:20_000])
 error = 1 - clf.score(X[20_000:], y[20_000:])
-print(f"{clf.n_cells_} cells; error {error:.4f}, and {toy_bayes_error(2):.4f} is the least possible")
+print(f"{clf.n_cells_} cells; error {error:.4f}; Bayes error {toy_bayes_error(2):.4f}")
 
 # %%
-# Which cell a point belongs to, what that cell says of it, and what is known of it.
+# The cell of each point, the decision value of the cell's model, and the true posterior probability.
 
 side = np.linspace(-2, 2, 400, dtype=np.float32)
 points = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
@@ -33,11 +33,11 @@ axes.contour(side, side, owner, levels=np.arange(clf.n_cells_) + 0.5, colors="wh
 axes.scatter(*clf.model_.partition.centers.T, s=14, color="white", edgecolors="#444444", linewidths=0.6)
 axes.contour(side, side, values, levels=[0], colors="black", linewidths=1.8)
 axes.contour(side, side, posterior, levels=[0.5], colors="black", linestyles="dashed", linewidths=1.2)
-axes.scatter([], [], s=14, color="white", edgecolors="#444444", linewidths=0.6, label="centre of a cell")
+axes.scatter([], [], s=14, color="white", edgecolors="#444444", linewidths=0.6, label="center of a cell")
 axes.plot([], [], color="black", linewidth=1.8, label="learned boundary")
 axes.plot([], [], color="black", linestyle="dashed", linewidth=1.2, label="Bayes boundary")
 axes.set(
-    title=f"20 000 rows in {clf.n_cells_} cells, a machine in each",
+    title=f"20 000 rows in {clf.n_cells_} cells, one SVM per cell",
     xlabel="first feature",
     ylabel="second feature",
     aspect="equal",
@@ -47,9 +47,9 @@ figure.colorbar(shades, label="decision value, clipped", ticks=[-1, 0, 1])
 plt.show()
 
 # %%
-# Every cell has chosen its own width and regularisation by cross-validation, and every one of its solves comes with a
-# certificate: a duality gap of at most 1e-3.
+# Width and regularization of each cell were selected by cross-validation. Every solve has a certificate: a duality gap
+# of at most 1e-3.
 
 largest = max(cell.certificates.gap.max(initial=0.0) for cell in clf.model_.cells)
 print(clf.cells_[0])
-print(f"the largest gap of all solves: {largest:.1e}")
+print(f"largest duality gap: {largest:.1e}")

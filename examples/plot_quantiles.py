@@ -1,9 +1,9 @@
 """
-Bands: quantiles and expectiles
-===============================
+Prediction bands: quantiles and expectiles
+==========================================
 
-Where the noise grows with the feature, a mean says little. Quantiles of several levels are learned together and never
-cross; between the outer two lie 80 % of the targets.
+If the noise depends on the feature, the conditional mean describes the targets poorly. Quantiles of several levels are
+trained together and never cross. About 80 % of the targets lie between the .1 and .9 quantiles.
 """
 
 import matplotlib.pyplot as plt

@@ -1,9 +1,10 @@
 """
-A function that changes its pace
-================================
+A function of varying frequency
+===============================
 
-Least squares on a chirp: it swings fast on the left and slowly on the right. One machine has one width for all of it,
-narrow enough for the left, and so it follows the noise on the right; cells have each their own.
+Least-squares regression of a chirp, whose frequency is high on the left and low on the right. A single SVM has one
+width. It must be narrow enough for the left part, and therefore overfits the noise on the right. Each cell has its own
+width.
 """
 
 import matplotlib.pyplot as plt
@@ -23,18 +24,18 @@ one = LocalSVR(partition="none", grid=Grid(width=(0.01, 1)), n_folds=3).fit(x[:,
 local = LocalSVR(cell_size=600).fit(x[:, None], y)
 
 # %%
-# The error against the function itself, without its noise, and the widths that the cells chose (in units of the
-# scaled feature).
+# The error with respect to the noise-free function, and the width selected in each cell, in units of the scaled
+# feature.
 
 grid = np.linspace(0, 1, 2000)
-for name, model in {"one machine": one, "cells": local}.items():
+for name, model in {"single SVM": one, "cells": local}.items():
     rmse = np.sqrt(np.mean((model.predict(grid[:, None]) - chirp(grid)) ** 2))
     print(f"{name}: root mean squared error {rmse:.3f}, {model.timings_['total']:.2f} s")
 
 figure, (above, below) = plt.subplots(2, 1, figsize=(7, 5.5), sharex=True, height_ratios=(3, 1), layout="constrained")
 above.scatter(x, y, s=2, color="#b8c0ca")
-above.plot(grid, chirp(grid), color="black", linewidth=1, label="truth")
-above.plot(grid, one.predict(grid[:, None]), color="#d9661f", linewidth=1.5, label="one machine")
+above.plot(grid, chirp(grid), color="black", linewidth=1, label="true function")
+above.plot(grid, one.predict(grid[:, None]), color="#d9661f", linewidth=1.5, label="single SVM")
 above.plot(grid, local.predict(grid[:, None]), color="#2667c9", linewidth=1.5, label=f"{local.n_cells_} cells")
 above.legend(loc="lower right")
 above.set(ylabel="target")

@@ -1,9 +1,9 @@
 """
-Save, load, and a page about the model
-======================================
+Save and load a model, and report on it
+=======================================
 
-A model file opens at once, whatever its size, and holds no pickle. The report is one HTML file; its plots can be had
-by themselves.
+A model file is memory-mapped, so that it loads immediately whatever its size, and contains no pickle. The report is a
+single HTML file. Its plots are also available separately.
 """
 
 import tempfile
@@ -32,22 +32,22 @@ with tempfile.TemporaryDirectory() as folder:
     result = evaluator.result()
     print(result.headline)
     page = write_report(again, Path(folder) / "report.html", result, title="Forest cover")
-    print(f"a page of {page.stat().st_size / 1e6:.1f} MB")
+    print(f"report of {page.stat().st_size / 1e6:.1f} MB")
 
 # %%
-# Where it errs: cells in the plane of the first two principal axes, by their error on test rows.
+# Where errors occur: the cells in the plane of the first two principal components, colored by test error.
 
 PartitionDisplay.from_estimator(clf, color="loss", evaluation=result)
 plt.show()
 
 # %%
-# What cells chose: the validation risk over the grid of widths and lams,
+# The validation risk over the grid of widths and lams, and how many cells selected each point.
 
 ValidationSurfaceDisplay.from_estimator(clf)
 plt.show()
 
 # %%
-# and what cells are like.
+# Histograms of the cells: size, radius, selected hyper-parameters, support vectors and risk.
 
 CellsDisplay.from_estimator(clf)
 plt.show()

@@ -2,9 +2,9 @@
 A file that is larger than memory
 =================================
 
-Training reads a file once; rows that do not fit stay on disk, and the model is the same, bit for bit. Prediction and
-evaluation take a batch of rows at a time. Here the memory for rows is made so small that they do not fit. At a shell
-it is
+Training reads a file once and keeps rows on disk if they do not fit into memory. The model is the same, bit for bit.
+Prediction and evaluation process one batch of rows at a time. In this example the memory limit for rows is so small
+that they do not fit. The same on the command line:
 
 .. code-block:: console
 
@@ -40,7 +40,7 @@ for seed, path in enumerate(files.values()):
     pq.write_table(rows(seed), path)
 
 # %%
-# A hundred kilobytes of rows may stay in memory; the others go to a file without a name.
+# At most a hundred kilobytes of rows are kept in memory; larger data are written to an unnamed temporary file.
 
 loaded = load(open_file(str(files["train"])), Roles("label"), Room(100_000, folder.name))
 print(type(loaded.table.X).__name__, loaded.table.X.shape)
@@ -51,10 +51,10 @@ table = rows(0)
 in_memory = LocalSVC(**settings).fit(table.select(NAMES), table["label"].to_numpy())
 some = table.select(NAMES).slice(0, 1000)
 same = np.array_equal(streamed.decision_function(some), in_memory.decision_function(some))
-print(f"the same model as in memory, to the bit: {same}")
+print(f"same model as in memory, to the bit: {same}")
 
 # %%
-# Evaluation, batch after batch: the interval of the error shrinks as rows pass by, the memory stays what it was.
+# Evaluation in batches: the confidence interval of the error shrinks with the number of rows, at constant memory.
 
 evaluator = Evaluator(streamed)
 seen, errors = [], []

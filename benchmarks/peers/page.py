@@ -13,23 +13,27 @@ from benchmarks.tables import markdown_table, print_table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 _FORMS = {"loss": ".4f", "train": ".2f", "predict": ".3f", "peak": ".2f"}
-_HEADINGS = {"train": "Seconds to fit, tuning included", "predict": "Seconds to predict", "peak": "Peak memory, GB"}
-_HEAD = """# Beside other programs
+_HEADINGS = {
+    "train": "Fitting time in seconds, including tuning",
+    "predict": "Prediction time in seconds",
+    "peak": "Peak memory in GB",
+}
+_HEAD = """# Comparison with other programs
 
-Made by `python -m benchmarks.peers` on {machine}: the same rows for all, a fifth of them for testing, all cores,
-every program in a process and an environment of its own. Fitting includes all tuning. `> 300 s` is a run that was
-given up after so many seconds.
+`python -m benchmarks.peers` generates this page. All programs get the same rows, a fifth of which are for testing, and
+all cores. Each program runs in its own process and environment. Fitting times include all tuning. An entry such as
+`> 60 s` is a run that was stopped after that many seconds. Machine: {machine}.
 
-- **localsvm** has its defaults; **liquidSVM** its own, with cells of 2000 rows.
-- **SVC** (scikit-learn, its Intel extension, ThunderSVM on the processor): standardised features, C and gamma by
-  3-fold cross-validation on 2000 rows, then all rows; SVR where the target is a number. **SVC on 10 000 rows** is the
-  same on a subsample.
-- **Nystroem + linear**: 1000 components, gamma and C or alpha tuned in the same way.
-- **LightGBM**, **XGBoost**, **HistGradientBoosting**: learning rate 0.05, up to 3000 trees, stopped when a tenth of
-  the rows, left out, has not improved for 50 trees. **xRFM**: its defaults, standardised features, a fifth of the
-  rows to validate on.
+- **localsvm**: defaults. **liquidSVM**: defaults, with cells of 2000 rows.
+- **SVC** (scikit-learn, its Intel extension, ThunderSVM on the CPU): standardized features, C and gamma selected by
+  3-fold cross-validation on 2000 rows, then trained on all rows; SVR for regression. **SVC on 10 000 rows** is the same
+  on a subsample.
+- **Nystroem + linear**: 1000 components; gamma and C or alpha are selected in the same way.
+- **LightGBM**, **XGBoost**, **HistGradientBoosting**: learning rate 0.05, up to 3000 trees, early stopping on a tenth
+  of the rows after 50 trees without improvement. **xRFM**: defaults, standardized features, a fifth of the rows for
+  validation.
 
-![Loss against the time to fit, a panel for every set; a line joins those that none beats in both]({picture})
+![Loss against fitting time, one panel per data set; a line joins the programs on the Pareto frontier]({picture})
 """
 
 
@@ -40,7 +44,7 @@ def show(compared: dict[str, Compared]) -> None:
 
 
 def write(compared: dict[str, Compared], folder: Path, *, published: bool) -> None:
-    """Write the page; of the committed results it is a part of the documentation."""
+    """Write the page; for the committed results it is part of the documentation."""
     file = DOCS / "peers.md" if published else folder / "peers.md"
     picture = "pareto.png"
     if published:
@@ -59,10 +63,10 @@ def _tables(compared: dict[str, Compared]) -> Iterator[tuple[str, list[str], lis
     for task, loss in TITLES.items():
         of_task = {name: found for name, found in compared.items() if found.problem.task == task}
         if of_task:
-            yield f"{task.capitalize()}: {loss}; * the best", *_table(of_task, "loss")
+            yield f"{task.capitalize()}: {loss} (* marks the best)", *_table(of_task, "loss")
     for name, heading in _HEADINGS.items():
         yield heading, *_table(compared, name)
-    yield "On the frontier of time and loss, of the sets that a program finished", *_frontiers(compared)
+    yield "Pareto frontier of fitting time and loss, over the sets that a program finished", *_frontiers(compared)
 
 
 def _table(compared: dict[str, Compared], figure: str) -> tuple[list[str], list[list[str]]]:
@@ -91,4 +95,4 @@ def _frontiers(compared: dict[str, Compared]) -> tuple[list[str], list[list[str]
         ahead = sum(program in frontier(found.finished) for found in finished)
         best = sum(program == min(f.finished, key=lambda name: f.finished[name]["loss"]) for f in finished)
         lines.append([program, str(len(finished)), str(ahead), str(best)])
-    return ["program", "sets", "on the frontier", "least loss"], lines
+    return ["program", "sets", "on the frontier", "lowest loss"], lines

@@ -42,15 +42,10 @@ def fitted(toy):
 @parametrize_with_checks(
     [
         LocalSVC(),
-        LocalSVC(grid=3, partition="none", n_folds=1),
-        LocalSVC(grid=3, refit="retrain"),
-        LocalSVC(grid=3, search="racing"),
-        LocalSVC(grid=3, kernel="laplace"),
-        LocalSVC(grid=3, multiclass="ovr"),
-        LocalSVC(grid=3, scaling="standard"),
-        LocalSVC(grid=3, scaling="quantile"),
-        LocalSVC(grid=3, scaling=None, n_jobs=1),
-        LocalSVC(grid=3, missing="impute"),
+        LocalSVC(grid=2, partition="none", n_folds=1, refit="retrain"),
+        LocalSVC(grid=2, kernel="laplace", multiclass="ovr", scaling="standard", search="racing"),
+        LocalSVC(grid=2, loss="squared", scaling="quantile", missing="impute"),
+        LocalSVC(grid=2, scaling=None, n_jobs=1),
     ]
 )
 def test_every_check_of_scikit_learn_passes(estimator, check):
@@ -75,10 +70,10 @@ def beyond_small_cells(estimator):
 
 @parametrize_with_checks(
     [
-        LocalSVC(grid=3, cell_size=20),
-        LocalSVC(grid=3, cell_size=20, partition="chunks"),
-        LocalSVC(grid=3, cell_size=20, partition="overlap"),
-        LocalSVC(grid=3, partition="radius", cell_radius=0.3),
+        LocalSVC(grid=2, cell_size=20),
+        LocalSVC(grid=2, cell_size=20, partition="chunks"),
+        LocalSVC(grid=2, cell_size=20, partition="overlap"),
+        LocalSVC(grid=2, partition="radius", cell_radius=0.3),
     ],
     expected_failed_checks=beyond_small_cells,
 )

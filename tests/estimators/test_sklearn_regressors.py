@@ -51,12 +51,11 @@ def regressor(request):
 @parametrize_with_checks(
     [
         LocalSVR(),
-        LocalSVR(loss="epsilon_insensitive"),
         LocalQuantileRegressor(),
         LocalExpectileRegressor(),
-        LocalExpectileRegressor(grid=3, partition="radius", cell_radius=0.3),
-        LocalSVR(grid=3, refit="combine", search="racing", kernel="laplace"),
-        LocalSVR(grid=3, missing="impute", partition="none", n_folds=1),
+        LocalExpectileRegressor(grid=2, partition="radius", cell_radius=0.3),
+        LocalSVR(grid=2, loss="epsilon_insensitive", refit="combine", search="racing", kernel="laplace"),
+        LocalSVR(grid=2, missing="impute", partition="none", n_folds=1),
     ]
 )
 def test_every_check_of_scikit_learn_passes(estimator, check):
@@ -78,11 +77,9 @@ def beyond_small_cells_and_several_levels(estimator):
 
 @parametrize_with_checks(
     [
-        LocalQuantileRegressor(grid=3, quantile=[0.2, 0.8]),
-        LocalExpectileRegressor(grid=3, expectile=[0.2, 0.8]),
-        LocalSVR(grid=3, cell_size=20),
-        LocalSVR(grid=3, cell_size=20, partition="chunks"),
-        LocalQuantileRegressor(grid=3, cell_size=20, partition="overlap"),
+        LocalExpectileRegressor(grid=2, expectile=[0.2, 0.8], cell_size=20),
+        LocalSVR(grid=2, cell_size=20, partition="chunks"),
+        LocalQuantileRegressor(grid=2, quantile=[0.2, 0.8], cell_size=20, partition="overlap"),
     ],
     expected_failed_checks=beyond_small_cells_and_several_levels,
 )

@@ -1,7 +1,7 @@
-"""What the docstrings of all estimators share, written once.
+"""Parameter, attribute and note texts that the docstrings of all estimators share.
 
-Enters: a class whose docstring has marks like ``%(common_parameters)s``. Leaves: the class, with the text in
-their place.
+Enters: a class whose docstring has placeholders like ``%(common_parameters)s``. Leaves: the class, with the texts
+filled in.
 """
 
 from __future__ import annotations
@@ -13,69 +13,71 @@ _Class = TypeVar("_Class", bound=type)
 
 _PARAMETERS = """
 cell_size : int or "auto", default="auto"
-    Largest number of samples in a cell; only equal samples may be more. Larger cells err less and
-    take longer, in proportion to their size. "auto" is 5000 for up to 50 000 samples, 2000 from
-    125 000 on, and 250 000 000 over their number in between.
+    Maximal number of samples in a cell; only duplicates of one sample may exceed it. Larger cells
+    usually have a lower error, and time is proportional to the size. "auto" is 5000 for up to
+    50 000 samples, 2000 from 125 000 samples on, and 250 000 000 / n_samples in between.
 partition : {"voronoi", "chunks", "radius", "overlap", "none"} or object, default="voronoi"
-    How the input space is cut into cells.
+    How the input space is partitioned into cells.
 
-    - "voronoi": each sample belongs to the nearest centre, and a new one is predicted from its cell;
-    - "chunks": random chunks, all of which predict every sample; the mean counts;
-    - "radius": as "voronoi", with cells of at most `cell_radius` instead of `cell_size`;
-    - "overlap": as "voronoi" with half the size, but each cell trains on samples of its neighbours
-      too, `cell_size` in all;
-    - "none": one machine on all samples; its time and memory grow with the square of their number;
+    - "voronoi": each sample belongs to the nearest center, and is predicted by the model of its cell;
+    - "chunks": random chunks; every sample is predicted by the mean over all of them;
+    - "radius": as "voronoi", with cells bounded by `cell_radius` instead of `cell_size`;
+    - "overlap": as "voronoi" with cells of half the size, but each cell is trained on samples of its
+      neighbors, too, `cell_size` in all;
+    - "none": a single SVM on all samples; time and memory are quadratic in their number;
     - an object with ``centers`` (n_cells, n_features), ``radii`` (n_cells,) and ``assign(X)``, which
-      returns the cell of every row. Rows come scaled; ``scaling=None`` leaves them as they are.
+      returns the cell of every row. Rows are passed scaled; use ``scaling=None`` to get them unscaled.
 cell_radius : float, optional
-    Largest distance of a sample from the centre of its cell, after scaling, for
+    Maximal distance of a sample from the center of its cell, after scaling, for
     ``partition="radius"``.
 n_folds : int, default=5
-    Number of folds; with fewer distinct samples, every one is a fold. 1 is a single split: a fifth
-    of the samples validates, the others train.
+    Number of folds. With fewer distinct samples than folds, each is a fold. 1 is a single split: a
+    fifth of the samples is used for validation, the others for training.
 grid : int or Grid, default=10
-    The grid of widths and lams: steps in each direction, or a `Grid`.
+    Grid of widths and lams: the number of values of each, or a `Grid`.
 kernel : {"auto", "gauss", "laplace", "manhattan"}, default="auto"
-    exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or the latter with the sum of the absolute
-    differences in place of the norm, which suits features that matter one by one, as in trees. "auto" tries them on a
-    pilot sample, and takes the first unless another errs less by more than noise; of less than
-    1000 samples, the first.
+    exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or the latter with the sum of absolute
+    differences in place of the Euclidean norm, which suits features with separate effects, as trees
+    do. "auto" selects the kernel on a pilot sample: "gauss" unless another has a lower risk by more
+    than noise, and always "gauss" with fewer than 1000 samples.
 relevance : "auto", None or array-like of shape (n_features,), default="auto"
-    Weights that scaled features are multiplied with: the metric in which cells are found and
-    distances measured. "auto" learns them on a pilot sample, from the slopes of machines that are
-    trained there: a feature along which these are steep counts more. The weights that err least
-    are taken, none unless they err less by more than noise. None weighs all alike, and so does
-    "auto" with less than 1000 samples or a `partition` of your own.
+    Weights by which the scaled features are multiplied. They define the metric of the partition and
+    of the kernel. "auto" learns them on a pilot sample from the gradients of models that are trained
+    there: a feature with large derivatives gets a large weight. Weights stay equal if learned ones do
+    not lower the risk by more than noise, with fewer than 1000 samples, or if `partition` is an
+    object. None weights all features equally.
 search : {"full", "racing"}, default="full"
-    Solve every grid point, or leave out points that cannot win any more (two standard errors
-    behind).
+    "full" solves all grid points; "racing" drops points that are two standard errors behind the best.
 scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
-    Scaling of the features, part of the model. "auto" tries the three on a pilot sample and takes
-    the one that errs least, the first of equally good ones.
+    Scaling of the features, which is part of the model. "auto" compares the three on a pilot sample
+    and selects the first that is within one standard error of the best; with fewer than 1000 samples,
+    "minmax".
 missing : {"error", "impute"}, default="error"
-    What to do with missing values: refuse them, or impute them, in prediction as well. A missing
-    number becomes the median of the training samples, and a feature that had missing values there
-    gets another beside it that says where; a missing category is a category of its own, if it
-    was one in training. Features without any value are left out. Infinite values are refused.
+    Treatment of missing values, in training and prediction: raise an error, or impute. A missing
+    number is replaced by the median of the training samples, and a feature with missing values in
+    training gets a missing-value indicator column. A missing category is a category of its own, if
+    it occurs in training. Features without any value are dropped. Infinite values raise an error.
 refit : {"combine", "retrain", "blend"}
-    What becomes of the grid: "combine" takes the solutions of the folds at its best width, each with
-    the lam that is best on the samples it left out, weighted by their risks; "retrain" trains once
-    more on all samples at the best point; "blend", for numbers, does so at up to ten points, whose
-    mean errs least on samples left out. The default is "combine" for classes and "blend" for
-    numbers: each errs less there.
+    How a cell's model is obtained from the grid. "combine" averages the solutions of the folds at the
+    best width, each with the lam that is best on its validation fold, weighted by their risks.
+    "retrain" trains on all samples of the cell at the best grid point. "blend", for regression,
+    does so at up to ten grid points, and averages them with weights selected by the out-of-fold
+    loss. The default is "combine" for classification and "blend" for regression: each has the
+    lowest error there.
 max_memory : str or int, optional
-    Bytes that training may take, or text like "8GB"; None is what the machine has. A fit that
-    needs more is refused before it starts.
+    Bytes that training may use, or a text like "8GB"; None is the available memory. A fit that needs
+    more raises an error before it starts.
 n_jobs : int, optional
     Number of threads; None and -1 are all cores, -2 all but one.
 random_state : int, RandomState or None, default=None
-    Seed of the folds; None is 0. Folds depend on the rows' content, not on their order.
+    Seed of the pilot sample, the partition and the folds; None is 0. They depend on the content of
+    the rows, not on their order.
 verbose : int, default=0
-    1 draws a bar on the standard error stream: cells done, rows per second, time left.
+    1 shows a progress bar on standard error: finished cells, rows per second, time left.
 checkpoint : path-like, optional
-    Directory that keeps every cell as soon as it is trained. A fit of the same settings to the same
-    data, whatever stopped it, goes on from there and ends with the same model to the bit; other
-    settings and other data are refused. None keeps nothing.
+    Directory in which every cell is saved as soon as it is trained. If a fit is interrupted, fitting
+    the same data with the same settings continues from there and gives the same model, to the bit.
+    Other data or settings raise an error. None saves nothing.
 """
 
 _ATTRIBUTES = """
@@ -84,42 +86,43 @@ cells_ : list of dict
 n_cells_ : int
     Number of cells.
 feature_relevance_ : ndarray of shape (n_features,)
-    The weights of the features, 1 on average; of categories and features with missing values, which
-    have several columns in the model, the largest of theirs.
+    Weights of the features, with mean 1. A categorical feature or one with missing values has several
+    columns in the model; its weight is the largest of theirs.
 timings_ : dict
-    Seconds in scaling, relevance, partition, kernel, solver, validation, selection (the last four summed
-    over threads), calibration and in total.
+    Seconds of scaling, relevance, partition, kernel, solver, validation, selection (the last four
+    summed over threads), calibration, and the total.
 model_ : LocalModel
     The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
 columns_ : Columns or None
-    The medians and categories that were learned; None if X is numbers, none missing.
+    The learned medians and categories; None if X is numeric and ``missing="error"``.
 n_features_in_ : int
-    Number of features seen in fit, those of a data frame before categories are encoded.
+    Number of features seen during fit; of a data frame, before categories are encoded.
 feature_names_in_ : ndarray of str
-    Their names, if the training data has names.
+    Names of the features, if the training data have names.
 """
 
 _NOTES = """
 Notes
 -----
-X may be an array, a data frame of pandas, polars or pyarrow, or a sparse matrix.
+X may be an array, a data frame of pandas, polars or pyarrow, or a sparse matrix. Prediction needs
+the columns of the training data, in the same order.
 
-Columns of a frame that are categories or text are encoded, one column for each of the 30 most
-frequent categories and one for all others; the order of categories does not matter. A category
-that was not seen in training is one of the others, or none if there were not that many. Two
-categories are 0.7 apart, where the scaled numbers of a column are at most 1 apart.
+Categorical and text columns of a data frame are one-hot encoded: one column for each of the 30 most
+frequent categories, and one for all others; the order of categories does not matter. A category
+that does not occur in training counts as one of the others, or as none if there were no others. Two
+categories have distance 0.7, where the scaled numbers of a column are at most 1 apart.
 
-Sparse matrices give the model of their dense copy. They are made dense a block or a cell at a time,
-but the support vectors of a model are dense: 4 bytes for every feature of each, which may be all
-samples.
+Sparse matrices give the model of their dense copy. They are converted one block or one cell at a
+time, but support vectors are dense: 4 bytes per feature for each, and all samples may be support
+vectors.
 """
 
 _TEXTS = {"common_parameters": _PARAMETERS, "common_attributes": _ATTRIBUTES, "common_notes": _NOTES}
 
 
 def with_common_docs(cls: _Class) -> _Class:
-    """Fill in the marks of a class's docstring."""
+    """Replace the placeholders in a class's docstring."""
     if cls.__doc__ is not None:  # None under python -OO
-        for mark, text in _TEXTS.items():
-            cls.__doc__ = cls.__doc__.replace(f"    %({mark})s", indent(text.strip(), "    "))
+        for name, text in _TEXTS.items():
+            cls.__doc__ = cls.__doc__.replace(f"    %({name})s", indent(text.strip(), "    "))
     return cls

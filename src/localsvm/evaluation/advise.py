@@ -1,4 +1,4 @@
-"""Comparison of partitions for given data: cells of two sizes, one model on a sample, or random chunks.
+"""Comparison of partitions for given data: cells of two sizes, one SVM on a sample, or random chunks.
 
 Enters: rows and targets, optionally an estimator. Leaves: a `Verdict`. Spatial cells are not always better: on SUSY, in
 the paper, random chunks are as good.
@@ -30,7 +30,7 @@ from localsvm.partition.base import hash_blocks
 from localsvm.partition.build import AUTO_SIZES, PartitionPlan
 
 _LARGER_CELLS = 2.5
-_SUBSAMPLE = 4  # size of the sample for the single model, in cells
+_SUBSAMPLE = 4  # size of the sample for the single SVM, in cells
 _CHUNKS = 16  # chunks to average; more hardly improve the mean
 _TRIED = 24  # cells to train, measured in rows: fewer larger ones
 _HELD_OUT = 5  # one row in five is held out
@@ -102,8 +102,8 @@ def advise(
 ) -> Verdict:
     """Compare ways to train on given data, and recommend one.
 
-    One row in five is held out. Compared are spatial cells of two sizes, of which about two dozen are trained, one
-    model on a random sample, and 16 random chunks. Among the ways whose loss is within one standard error of the
+    One row in five is held out. Compared are spatial cells of two sizes, of which about two dozen are trained, one SVM
+    on a random sample, and 16 random chunks. Among the ways whose loss is within one standard error of the
     lowest, the one that fits and predicts all rows fastest is recommended.
 
     Parameters
@@ -133,7 +133,7 @@ def advise(
     >>> estimator = localsvm.LocalSVC(cell_size=300, grid=3, scaling="minmax")
     >>> verdict = localsvm.advise(X[:3000], y[:3000], estimator=estimator)
     >>> [way.name for way in verdict.ways]
-    ['cells of 300 rows', 'cells of 750 rows', 'one model on 1,200 rows', 'random chunks of 300 rows']
+    ['cells of 300 rows', 'cells of 750 rows', 'one SVM on 1,200 rows', 'random chunks of 300 rows']
     >>> verdict.chosen in verdict.ways
     True
     >>> better = estimator.set_params(**verdict.chosen.parameters)
@@ -194,7 +194,7 @@ def _plans(n: int, size: int) -> Iterator[_Plan]:
     if larger < n:
         yield _Plan(f"cells of {larger:,} rows", "voronoi", larger, n)
     if size < n:
-        yield _Plan(f"one model on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
+        yield _Plan(f"one SVM on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
         yield _Plan(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
 
 

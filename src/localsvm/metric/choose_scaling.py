@@ -126,6 +126,8 @@ def _neighbourhood_risks(
 
     def risk(center: NDArray[np.float32]) -> float:
         near, _ = nearest_rows(X, center, size)
+        if len(near) == 0:  # more duplicates of the center than a neighbourhood holds: all scalings are equal there
+            return np.nan
         rows = canonical_rows(X[near], sample.y[near], sample.weight[near], seed)
         return train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes).risk
 

@@ -177,14 +177,14 @@ def _partition_plots(estimator: Any, evaluation: Evaluation | None) -> Iterator[
     display = PartitionDisplay.gather(estimator, color="cv_risk" if cells is None else "loss", evaluation=evaluation)
     what, dots = _CELLS_DRAWN[display.shape]
     name = display.colours.label if cells is None else f"test {display.colours.label}"
-    caption = f"{what}. A stronger colour means a higher {name}.{dots}"
+    caption = f"{what}. A stronger color means a higher {name}.{dots}"
     yield _plot(display.plot, "partition", f"{name.capitalize()} by cell", caption)
     if cells is not None and cells.classes is not None:
         coloured = replace(display, colours=cell_colours(estimator, "classes", evaluation))
         yield _plot(coloured.plot, "classes", "Classes of the test rows by cell", f"{what}.{dots}")
     else:
         coloured = replace(display, colours=cell_colours(estimator, "width", None))
-        caption = f"{what}. A stronger colour means a wider kernel; cells without a kernel are grey.{dots}"
+        caption = f"{what}. A stronger color means a wider kernel; cells without a kernel are grey.{dots}"
         yield _plot(coloured.plot, "widths", "Kernel width by cell", caption)
 
 
@@ -221,5 +221,5 @@ def _test_plots(evaluation: Evaluation) -> Iterator[Plot]:
             PredictionDisplay(pairs).plot,
             f"pairs-{number}",
             "Predicted and true values" if pairs.target is None else f"Predicted and true values, {pairs.target}",
-            "Colour shows the number of test rows on a logarithmic scale. On the dashed line predictions are exact.",
+            "Color shows the number of test rows on a logarithmic scale. On the dashed line predictions are exact.",
         )

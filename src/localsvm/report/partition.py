@@ -1,4 +1,4 @@
-"""Display of a partition: cells in the plane, coloured by risk, width, test loss or classes.
+"""Display of a partition: cells in the plane, colored by risk, width, test loss or classes.
 
 Enters: a fitted estimator, optionally an evaluation. Leaves: `PartitionDisplay`.
 """
@@ -38,7 +38,7 @@ _MARGIN = 0.04
 
 @dataclass(frozen=True)
 class CellColours:
-    """One value per cell, NaN if unknown, and how to map it to a colour."""
+    """One value per cell, NaN if unknown, and how to map it to a color."""
 
     values: FloatArray
     label: str
@@ -62,7 +62,7 @@ class PartitionDisplay(Display):
     sizes : ndarray of shape (n_cells,)
         Number of training rows per cell.
     colours : CellColours
-        Values that are shown as colours.
+        Values that are shown as colors.
     points : ndarray of shape (n_points, 2)
         Dots in the plane.
     plane : Plane
@@ -245,7 +245,7 @@ class PartitionDisplay(Display):
 
 
 def cell_colours(estimator: Any, color: str, evaluation: Evaluation | None) -> CellColours:
-    """Return the values that cells are coloured by."""
+    """Return the values that cells are colored by."""
     if color == "cv_risk":
         return CellColours(cell_quantities(estimator.model_.cells)["risk"], "cross-validated risk", "ramp")
     if color == "width":

@@ -1,6 +1,6 @@
-"""Colours of all plots, text in them, and their export as SVG.
+"""Colors of all plots, text in them, and their export as SVG.
 
-Every colour has a name and occurs once, so that `draw_svg` can replace it by a CSS variable of the page's theme.
+Every color has a name and occurs once, so that `draw_svg` can replace it by a CSS variable of the page's theme.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _MANY_VALUES, _SHOWN_QUANTILES = 50, (0.0, 0.98)
 
 
 def theme() -> dict[str, str]:
-    """Return all colours by the names of their CSS variables."""
+    """Return all colors by the names of their CSS variables."""
     numbered = {"ramp": RAMP, "sides": SIDES, "class": CLASSES}
     steps = {f"{name}-{step}": colour for name, colours in numbered.items() for step, colour in enumerate(colours)}
     return INK | ACCENT | steps | {"other": OTHER}
@@ -57,7 +57,7 @@ def require(package: str) -> None:
 def steps(values: FloatArray, *, logarithmic: bool = False) -> tuple[ListedColormap, BoundaryNorm]:
     """Return a colormap of finite values, in steps of equal width or of equal ratio.
 
-    The largest 2 % of many values have the last colour, so that outliers do not hide the differences of the others.
+    The largest 2 % of many values have the last color, so that outliers do not hide the differences of the others.
     """
     from matplotlib.colors import BoundaryNorm, ListedColormap
 
@@ -161,7 +161,7 @@ def draw_svg(paint: Callable[[Axes], object], name: str, size: tuple[float, floa
 
 
 def _for_page(svg: str, name: str) -> str:
-    """Return the `<svg>` element alone, with ids prefixed by the name and colours as CSS variables."""
+    """Return the `<svg>` element alone, with ids prefixed by the name and colors as CSS variables."""
     svg = svg[svg.index("<svg") :]
     for pattern, replacement in _FOR_PAGE:
         svg = pattern.sub(replacement, svg)

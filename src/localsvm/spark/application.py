@@ -19,7 +19,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
-from localsvm.cli.failures import sentences
+from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.output import Output
 from localsvm.errors import InvalidData
 from localsvm.spark.jobs import (
@@ -174,7 +174,7 @@ def _names(text: str | None) -> tuple[str, ...] | None:
 @contextmanager
 def _spark(command: str) -> Iterator[SparkSession]:
     """Open the session that spark-submit or the environment has described; tell failures as sentences."""
-    with sentences(), _sentences_of_spark():
+    with failures_as_messages(), _sentences_of_spark():
         session = SparkSession.builder.appName(f"localsvm {command}").getOrCreate()
         try:
             yield session

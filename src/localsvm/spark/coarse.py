@@ -13,28 +13,15 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
 
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
-from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
-from localsvm.spark.columns import Layout
+from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, read_blocks, write_blocks
 
 _LARGEST_HASH = 2**64 - 1
 _WIDER = 4  # times as many hashes are taken when copies were so many that the distinct rows are too few
-
-
-@dataclass(frozen=True)
-class Rows:
-    """All rows of a training, where they are."""
-
-    frame: DataFrame
-    layout: Layout
-    n_rows: int
-    """Of positive weight."""
-    seed: int
 
 
 @dataclass(frozen=True)
@@ -104,7 +91,7 @@ def _of_all_rows(drawn: Block, scaling: Scaling, count: int) -> dict[int, Block]
 def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
     # One row of each content, in the order of the hashes, as in `build_voronoi`.
     _, first, inverse = np.unique(sample.hashes, return_index=True, return_inverse=True)
-    copies = np.bincount(inverse, weights=sample.copies).astype(np.int64)
+    copies = np.bincount(inverse, weights=sample.counts).astype(np.int64)
     return sample_centres(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), copies, n_rows, size)
 
 
@@ -119,7 +106,7 @@ def _draw(
         for cell, share in shares.items():
             thresholds[cell] = min(int(share * 2**64), _LARGEST_HASH)
         drawing = Drawing(rows.layout, rows.seed, thresholds, coarse, scaling)
-        table = rows.frame.mapInArrow(partial(_drawn_blocks, drawing), SCHEMA).toArrow()
+        table = rows.frame.mapInArrow(partial(_drawn_blocks, drawing), BLOCK_SCHEMA).toArrow()
         dtype = np.float64 if scaling is None else np.float32
         found = read_blocks(table.to_batches(), rows.layout.n_features, dtype)
         for cell, share in list(shares.items()):

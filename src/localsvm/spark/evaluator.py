@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from localsvm.errors import InvalidData
-from localsvm.spark.frames import number_column
 from localsvm.spark.persistence import Storable
+from localsvm.spark.rows import number_column
 
 
 class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, Storable):  # type: ignore[misc]

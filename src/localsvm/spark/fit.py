@@ -29,12 +29,9 @@ from localsvm.fit.prepare import FitSettings, fit_sample_scaling, learn_sample_m
 from localsvm.fit.training import MemoryLimit
 from localsvm.metric.relevance import Metric
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
-from localsvm.spark.assembly import Assembled, assemble, gather
-from localsvm.spark.blocks import Block
-from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
-from localsvm.spark.columns import FeatureColumns, Layout
-from localsvm.spark.distributed import DistributedModel
-from localsvm.spark.frames import training_frame
+from localsvm.spark.coarse import cut_coarsely, draw_sample
+from localsvm.spark.distributed import Assembled, DistributedModel, assemble, gather
+from localsvm.spark.rows import Block, FeatureColumns, Layout, Rows, training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
 from localsvm.spark.training import Training, trained_cells
 from localsvm.storage.model_file import StoredModel
@@ -145,7 +142,7 @@ def _class_settings(estimator: LocalSVC, settings: FitSettings, survey: Survey) 
 def _fit_space(problem: _Problem, drawn: Block) -> tuple[Scaling, Metric]:
     """Fit the scaling, with the relevance in it, and the kernel from the rows that one machine would draw."""
     rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
-    copies = np.repeat(np.arange(len(drawn)), drawn.copies)
+    copies = np.repeat(np.arange(len(drawn)), drawn.counts)
     sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         scaling = fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)

@@ -19,9 +19,9 @@ from pyspark.sql.types import ArrayType, NumericType
 
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
 from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
-from localsvm.spark.frames import number_column, quoted
 from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
+from localsvm.spark.rows import number_column, quoted
 
 ESTIMATORS: dict[str, Any] = {"classify": LocalSVMClassifier, "regress": LocalSVMRegressor}
 MODELS: tuple[Any, ...] = (LocalSVMClassificationModel, LocalSVMRegressionModel)

@@ -23,8 +23,8 @@ from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.parameters import check_choice, check_integer
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL
-from localsvm.spark.columns import FeatureColumns
 from localsvm.spark.fit import FitPlan
+from localsvm.spark.rows import FeatureColumns
 
 TRANSFORMS = ("auto", "broadcast", "shuffle")
 

@@ -35,9 +35,8 @@ from localsvm.model.predict import predict_classes, predict_scores
 from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
-from localsvm.spark.columns import FeatureColumns, matrix_of
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
-from localsvm.spark.frames import feature_column, quoted
+from localsvm.spark.rows import FeatureColumns, feature_column, matrix_of, quoted
 from localsvm.spark.training import frame_schema
 from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import model_bytes, read_model

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from localsvm.errors import InvalidData
-from localsvm.spark.columns import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+from localsvm.spark.rows import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
 from localsvm.storage.record import pack, unpack
 
 FloatArray = NDArray[np.float64]

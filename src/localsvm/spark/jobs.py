@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType
 
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
+from localsvm.spark.base import LocalSVMModel
 from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
-from localsvm.spark.model import LocalSVMModel
 from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
 from localsvm.spark.rows import number_column, quoted
 

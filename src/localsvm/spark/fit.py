@@ -1,7 +1,7 @@
-"""The flow of a fit on Spark: survey -> sample, scaling -> coarse cells -> shuffle, train -> decide -> model.
+"""A fit on Spark: survey -> sample, scaling, metric -> coarse cells -> shuffle, train -> decision -> model.
 
-Enters: a frame and an estimator of one machine that has the parameters. Leaves: a `DistributedModel`. The stages
-between are those of one machine; this is only where they get their rows from.
+Input: a data frame and an estimator of `localsvm` that has the parameters. Output: a `DistributedModel`. The stages are
+those of a fit without Spark; only their rows come from a data frame.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from localsvm.tasks import Binary
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Where the columns are, and how coarse cells are made and kept."""
+    """Names of the columns, the size of coarse cells, and where trained cells are stored."""
 
     features: FeatureColumns
     label: str
     weight: str | None
     coarse_size: int = LARGEST_TRAVERSAL
     checkpoint: str | None = None
-    """Where trained cells are written; None: executors keep them, or the driver if the model is small."""
+    """Path for trained cells; None: executors keep them, or the driver if the model is small."""
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is to be learned, from which rows."""
+    """Rows, settings and classes of a fit."""
 
     rows: Rows
     survey: Survey
@@ -62,12 +62,12 @@ class _Problem:
 
 
 def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> DistributedModel:
-    """Fit a model to the rows of a frame; the estimator, which has the parameters, becomes fitted but for the cells."""
+    """Fit a model to the rows of a data frame; the estimator becomes fitted, except for the cells."""
     begin = time.perf_counter()
     problem = _survey(dataset, estimator, plan)
     rows, settings = problem.rows, problem.settings
     drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
-    scaling, metric = _fit_space(problem, drawn)
+    scaling, metric = _fit_metric(problem, drawn)
     settings = replace(settings, cell=replace(settings.cell, kernel=metric.kernel))
     scaled = time.perf_counter()
     sized = cut_coarsely(rows, drawn, scaling, SplitLimit(settings.partition.size), plan.coarse_size)
@@ -88,7 +88,7 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
 
 
 def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Problem:
-    """Look at all rows once, and settle what is to be learned; parameters are refused before any job runs."""
+    """Survey all rows and resolve the settings; invalid parameters raise before any job runs."""
     if isinstance(estimator, LocalSVC):
         settings = estimator._settings(Binary())
         estimator._check_decision()
@@ -119,12 +119,12 @@ def _classes(survey: Survey, label: str) -> NDArray[np.float64]:
     found = sorted(survey.classes)
     if len(found) == 1:
         raise InvalidData(
-            f"column {label!r} has only one class, {found[0]:g}, in {survey.n_present} rows: there is nothing to tell "
-            "apart. Give rows of two classes or more."
+            f"column {label!r} contains a single class ({found[0]:g}) in {survey.n_present} rows. A classifier needs "
+            "rows of at least two classes."
         )
     if len(found) > MOST_CLASSES:
         raise InvalidData(
-            f"column {label!r} has more than {MOST_CLASSES} classes in {survey.n_present} rows. For numbers use "
+            f"column {label!r} has more than {MOST_CLASSES} classes in {survey.n_present} rows. For regression use "
             "LocalSVMRegressor."
         )
     return np.array(found)
@@ -139,11 +139,11 @@ def _class_settings(estimator: LocalSVC, settings: FitSettings, survey: Survey) 
     return settings
 
 
-def _fit_space(problem: _Problem, drawn: Block) -> tuple[Scaling, Metric]:
-    """Fit the scaling, with the relevance in it, and the kernel from the rows that one machine would draw."""
+def _fit_metric(problem: _Problem, drawn: Block) -> tuple[Scaling, Metric]:
+    """Fit scaling and metric to the sample that a fit without Spark would draw; the scaling includes the weights."""
     rows, settings, limit = problem.rows, problem.settings, MemoryLimit.of(None)
-    copies = np.repeat(np.arange(len(drawn)), drawn.counts)
-    sample = merge_sample(KeptRows(drawn.rows.X, copies), drawn.rows.y[copies], drawn.rows.weight[copies], settings)
+    index = np.repeat(np.arange(len(drawn)), drawn.counts)
+    sample = merge_sample(KeptRows(drawn.rows.X, index), drawn.rows.y[index], drawn.rows.weight[index], settings)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         scaling = fit_sample_scaling(sample, problem.survey.ends, rows.n_rows, settings, limit, pool.map)
         metric = learn_sample_metric(sample, scaling, rows.n_rows, settings, limit, pool.map)
@@ -168,4 +168,4 @@ def _become_fitted(
     if not isinstance(plan.features, str):
         estimator.feature_names_in_ = np.array(plan.features, dtype=object)
     if coarse.nodes and plan.coarse_size != LARGEST_TRAVERSAL:
-        estimator.partition = coarse  # a fit on one machine with it is this one
+        estimator.partition = coarse  # so that a fit without Spark gives the same model

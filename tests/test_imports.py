@@ -33,7 +33,9 @@ def test_a_name_that_is_not_there_is_refused_as_everywhere(package):
         package.LocalSVD  # noqa: B018
 
 
-@pytest.mark.parametrize("module", ["localsvm", "localsvm.spark.survey", "localsvm.spark.training"])
+@pytest.mark.parametrize(
+    "module", ["localsvm", "localsvm.spark.survey", "localsvm.spark.distributed", "localsvm.spark.predict"]
+)
 def test_tasks_on_a_cluster_do_without_what_takes_long_to_load(module):
     assert not loaded_by(f"import {module}") & {"sklearn", "pandas", "matplotlib", "rich"}
 

@@ -6,7 +6,7 @@ from spark_frames import columns_of, frame_of, in_order
 from spark_problems import PROBLEMS, two_classes
 
 from localsvm import LocalSVC
-from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, assembly, predict
+from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, distributed, predict
 from localsvm.storage.model_file import model_bytes
 
 
@@ -78,7 +78,7 @@ def test_more_rows_than_one_traversal_takes_are_cut_as_one_machine_cuts_them(spa
 
 
 def test_a_large_model_stays_in_the_executors(spark, monkeypatch):
-    monkeypatch.setattr(assembly, "SMALL_MODEL", 0)
+    monkeypatch.setattr(distributed, "SMALL_MODEL", 0)
     monkeypatch.setattr(predict, "BROADCAST_BYTES", 0)
     problem = PROBLEMS["weights, copies, rates"]
     frame = frame_of(spark, problem.X, label=problem.y, weight=problem.weight)

@@ -1,8 +1,8 @@
-"""The same models on Apache Spark: estimators of `pyspark.ml` that train every cell by the one-machine code.
+"""Estimators with the API of `pyspark.ml` that train every cell with the code of `localsvm`.
 
-Rows come to the tasks that own their coarse cell by one shuffle; what is decided before that is decided from a bounded
-sample that the content of the rows determines. So the model is the one that a single machine would have fitted, to the
-bit. It works in classic and in Connect mode.
+One shuffle sends the rows of each coarse cell to one task. Everything that is decided before depends on a bounded
+sample that the content of the rows determines, so that the model is the same, to the bit, as one fitted without Spark.
+Classic and Connect mode are supported.
 """
 
 from importlib import import_module as _import_module
@@ -30,7 +30,7 @@ __all__ = [
     "TprTnrEvaluator",
 ]
 
-# Tasks on the workers need other modules of this package, not these.
+# Loaded on first use: tasks on the workers import other modules of this package, and not these.
 _LOADED_ON_FIRST_USE = {
     "LocalSVMClassificationModel": "localsvm.spark.classifier",
     "LocalSVMClassifier": "localsvm.spark.classifier",

@@ -1,12 +1,13 @@
-"""The application for spark-submit, as typer sees it: parse -> call -> print.
+"""The application for spark-submit: train, predict, evaluate, and convert a model to a model file.
 
-Enters: paths that the cluster can read, and options. Leaves: models, predictions, measures. It fails as the command
-`localsvm` does: one sentence on stderr, and an exit code that says of what kind.
+Input: paths that the cluster can read, and options. Output: models, predictions and measures. Errors are reported as by
+the command `localsvm`: one sentence on stderr, and an exit code for the kind of error.
 """
 
 from __future__ import annotations
 
 import re
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,24 +18,25 @@ from typing import Annotated, Any
 import typer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.util import DefaultParamsReader
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, NumericType
 
 from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.output import Output
-from localsvm.errors import InvalidData
-from localsvm.spark.jobs import (
-    Destination,
-    Source,
-    Training,
-    Wanted,
-    evaluate_model,
-    predict_rows,
-    take_home,
-    train_model,
-)
+from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
+from localsvm.spark.base import LocalSVMModel
+from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
+from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
+from localsvm.spark.rows import number_column, quoted
+
+# A target of integers with more distinct values than this is for regression.
+_MOST_CLASSES = 50
 
 app = typer.Typer(
-    help="Kernel machines for millions of rows, on Apache Spark.",
+    help="Support vector machines for millions of rows, on Apache Spark.",
     epilog="Exit codes: 0 done, 2 bad options, 3 bad data or model, 4 the cluster, disk or memory, 130 Ctrl-C.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -46,12 +48,12 @@ Task = StrEnum("Task", ["auto", "classify", "regress"])
 Format = StrEnum("Format", ["parquet", "orc", "csv", "json", "libsvm"])
 Way = StrEnum("Way", ["auto", "shuffle", "broadcast"])
 
-Data = Annotated[str, typer.Argument(help="A file or a directory, as Spark reads it: file:, hdfs:, s3a:, ...")]
-Model = Annotated[str, typer.Argument(help="A model that `train` has saved.")]
-Reading = Annotated[Format, typer.Option("--format", help="Of the data.")]
+Data = Annotated[str, typer.Argument(help="A file or a directory that Spark can read: file:, hdfs:, s3a:, ...")]
+ModelPath = Annotated[str, typer.Argument(help="A model that `train` has saved.")]
+DataFormat = Annotated[Format, typer.Option("--format", help="Format of the data.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
-Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")]
-Target = Annotated[str, typer.Option("--target", "-t", help="The column to be predicted, of numbers.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace existing output.")]
+Target = Annotated[str, typer.Option("--target", "-t", help="The column to predict, of numbers.")]
 
 
 def main() -> None:
@@ -63,8 +65,11 @@ def main() -> None:
 
 @app.command()
 def path() -> None:
-    """Print the file to give to spark-submit."""
+    """Print the file to pass to spark-submit."""
     typer.echo(Path(__file__).with_name("__main__.py"))
+
+
+# ------------------------------------------------------------------------------------------- train
 
 
 @app.command()
@@ -72,23 +77,23 @@ def train(
     data: Data,
     target: Target,
     output: Annotated[str, typer.Option("--output", "-o", help="Where the model is saved.")],
-    task: Annotated[Task, typer.Option(help="auto: a few integers are classes.")] = Task.auto,
+    task: Annotated[Task, typer.Option(help="auto: a few distinct integers are classes.")] = Task.auto,
     features: Annotated[
         str | None,
-        typer.Option(help="Columns a,b,c, or one of vectors; by default all other columns of numbers."),
+        typer.Option(help="Columns a,b,c, or one column of vectors; by default all other numeric columns."),
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="A column with the weights of the rows.")] = None,
-    class_weight: Annotated[str | None, typer.Option(help='"balanced": rare classes count as much.')] = None,
+    weight: Annotated[str | None, typer.Option(help="A column of sample weights.")] = None,
+    class_weight: Annotated[str | None, typer.Option(help='"balanced": inversely to class frequencies.')] = None,
     objective: Annotated[str | None, typer.Option(help="accuracy, balanced_accuracy, tpr_tnr or f1.")] = None,
     cell_size: Annotated[
-        int | None, typer.Option(min=1, help="The most rows of a cell; otherwise 5000, and 2000 for many rows.")
+        int | None, typer.Option(min=1, help="Maximum rows of a cell; by default 5000, and 2000 for many rows.")
     ] = None,
-    coarse_size: Annotated[int | None, typer.Option(min=1, help="The most rows of a task.")] = None,
-    grid: Annotated[int, typer.Option(min=1, help="Candidates for the width, and for lambda.")] = 10,
-    folds: Annotated[int, typer.Option(min=1, help="Of the cross-validation.")] = 5,
-    seed: Annotated[int, typer.Option(help="Another seed, another partition.")] = 0,
+    coarse_size: Annotated[int | None, typer.Option(min=1, help="Maximum rows of a task.")] = None,
+    grid: Annotated[int, typer.Option(min=1, help="Number of widths, and of lambdas.")] = 10,
+    folds: Annotated[int, typer.Option(min=1, help="Folds of the cross-validation.")] = 5,
+    seed: Annotated[int, typer.Option(help="Seed of the random choices.")] = 0,
     checkpoint: Annotated[str | None, typer.Option(help="A directory for cells as they are trained.")] = None,
-    format: Reading = Format.parquet,
+    format: DataFormat = Format.parquet,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -103,21 +108,73 @@ def train(
     parameters: dict[str, Any] = {"grid": grid, "n_folds": folds, "random_state": seed}
     parameters |= {name: value for name, value in given.items() if value is not None}
     with _spark("train") as spark:
-        training = Training(target, weight, _names(features), task.value, parameters)
-        destination = Destination(output, overwrite=overwrite)
-        Output(json).result(train_model(Source(spark, data, format.value), training, destination))
+        begin = time.perf_counter()
+        _check_output(spark, output, overwrite)
+        frame = _read(spark, data, format)
+        chosen = _task(frame, target, task)
+        columns = _names(features) or _numeric_columns(frame, target, weight)
+        estimator = _estimator(chosen, parameters)
+        estimator.setParams(featuresCol=columns[0] if len(columns) == 1 else columns, labelCol=target, weightCol=weight)
+        model = estimator.fit(frame)
+        (model.write().overwrite() if overwrite else model.write()).save(output)
+        Output(json).result({"model": output, "task": chosen.value, **_summary(model), **_seconds_since(begin)})
+
+
+def _task(frame: DataFrame, target: str, task: Task) -> Task:
+    """Return the task; "auto" is classification if the target has a few distinct integers."""
+    numbers = number_column(frame, target, "--target")
+    if task != Task.auto:
+        return task
+    values = [row[0] for row in frame.select(numbers).distinct().limit(_MOST_CLASSES + 1).collect()]
+    few = len(values) <= _MOST_CLASSES and all(value is None or value == int(value) for value in values)
+    return Task.classify if few else Task.regress
+
+
+def _estimator(task: Task, parameters: dict[str, Any]) -> Any:
+    estimator: Any = LocalSVMClassifier() if task == Task.classify else LocalSVMRegressor()
+    foreign = [name for name in parameters if not estimator.hasParam(name)]
+    if foreign:
+        flags = ", ".join("--" + name.replace("_", "-") for name in foreign)
+        raise InvalidParameter(f"{flags}: not an option of --task {task.value}.")
+    return estimator.setParams(**parameters)
+
+
+def _numeric_columns(frame: DataFrame, target: str, weight: str | None) -> list[str]:
+    """Return all other numeric columns, or the only column of vectors."""
+    others = [column for column in frame.schema if column.name not in (target, weight)]
+    numbers = [column.name for column in others if isinstance(column.dataType, NumericType)]
+    vectors = [column.name for column in others if isinstance(column.dataType, VectorUDT | ArrayType)]
+    if not numbers and len(vectors) != 1:
+        raise InvalidData(f"besides {target!r} there is no numeric column. Name a column of vectors with --features.")
+    return numbers or vectors
+
+
+def _summary(model: Any) -> dict[str, Any]:
+    tasks = model.task_report
+    return {
+        "rows": sum(task["rows"] for task in tasks),
+        "features": model.numFeatures,
+        **({"classes": model.classes.tolist()} if isinstance(model, LocalSVMClassificationModel) else {}),
+        "cells": model.n_cells,
+        "tasks": len(tasks),
+        "largest task": max(task["rows"] for task in tasks),
+        "trained again": sum(task["attempt"] > 0 for task in tasks),
+    }
+
+
+# ----------------------------------------------------------------------------------------- predict
 
 
 @app.command()
 def predict(
-    model: Model,
+    model: ModelPath,
     data: Data,
     output: Annotated[str, typer.Option("--output", "-o", help="A directory for the predictions.")],
-    output_format: Annotated[Format, typer.Option(help="Of the predictions.")] = Format.parquet,
-    keep: Annotated[str | None, typer.Option(help="Columns a,b,c to pass through; all by default.")] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="With those of all classes.")] = False,
+    output_format: Annotated[Format, typer.Option(help="Format of the predictions.")] = Format.parquet,
+    keep: Annotated[str | None, typer.Option(help="Columns a,b,c to copy to the output; all by default.")] = None,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="Add those of all classes.")] = False,
     by: Annotated[Way, typer.Option(help="broadcast the model, or shuffle the rows.")] = Way.auto,
-    format: Reading = Format.parquet,
+    format: DataFormat = Format.parquet,
     overwrite: Overwrite = False,
     json: Json = False,
 ) -> None:
@@ -128,53 +185,125 @@ def predict(
         spark-submit $(python -m localsvm.spark path) predict hdfs:/late.model hdfs:/new --keep id -o hdfs:/predicted
     """
     with _spark("predict") as spark:
-        destination = Destination(output, output_format.value, overwrite)
-        wanted = Wanted(_names(keep), probabilities, by.value)
-        Output(json).result(predict_rows(Source(spark, data, format.value), model, destination, wanted))
+        begin = time.perf_counter()
+        _check_output(spark, output, overwrite)
+        loaded = _load(spark, model).setParams(transform_by=by.value)
+        frame = _read(spark, data, format)
+        names = [*(_names(keep) or frame.columns)]
+        unknown = set(names) - set(frame.columns)
+        if unknown:
+            raise InvalidParameter(f"--keep {min(unknown)}: the columns are {', '.join(frame.columns)}.")
+        names.append(loaded.getPredictionCol())
+        if probabilities:
+            names.append(_probability_column(loaded))
+        predictions = loaded.transform(frame).select(*map(quoted, names))
+        _check_writable(predictions, output_format)
+        options = {"header": "true"} if output_format == Format.csv else {}
+        mode = "overwrite" if overwrite else "error"
+        predictions.write.format(output_format.value).options(**options).mode(mode).save(output)
+        Output(json).result({"predictions": output, "columns": names, **_seconds_since(begin)})
+
+
+def _probability_column(model: LocalSVMModel) -> str:
+    if not isinstance(model, LocalSVMClassificationModel):
+        raise InvalidParameter("--probabilities: the model is a regression.")
+    return str(model.getProbabilityCol())
+
+
+def _check_writable(frame: DataFrame, format: Format) -> None:
+    """Raise for columns that a text format cannot hold."""
+    vectors = [column.name for column in frame.schema if isinstance(column.dataType, VectorUDT | ArrayType)]
+    if vectors and format == Format.csv:
+        raise InvalidParameter(
+            f"csv cannot hold the vectors of column {vectors[0]!r}: write parquet, or --keep other columns."
+        )
+
+
+# ---------------------------------------------------------------------------------------- evaluate
 
 
 @app.command()
 def evaluate(
-    model: Model,
+    model: ModelPath,
     data: Data,
     target: Target,
-    format: Reading = Format.parquet,
+    format: DataFormat = Format.parquet,
     json: Json = False,
 ) -> None:
-    """Compare predictions with the truth.
+    """Compare predictions with the true values.
 
     Examples
     --------
         spark-submit $(python -m localsvm.spark path) evaluate hdfs:/late.model hdfs:/test --target late
     """
     with _spark("evaluate") as spark:
-        Output(json).result(evaluate_model(Source(spark, data, format.value), model, target))
+        loaded, frame = _load(spark, model), _read(spark, data, format)
+        true = number_column(frame, target, "--target").alias("true")
+        rows = loaded.transform(frame).select(true, F.col(quoted(loaded.getPredictionCol())).alias("predicted"))
+        if isinstance(loaded, LocalSVMClassificationModel):
+            Output(json).result(_class_measures(rows, loaded.classes.tolist()))
+        else:
+            Output(json).result(_number_measures(rows))
+
+
+# One pass over the predictions each. The evaluators of pyspark take one pass per measure, and no negative labels.
+
+
+def _class_measures(rows: DataFrame, classes: list[float]) -> dict[str, Any]:
+    """Return the error and, for two classes, the rates of correct predictions in each."""
+    correct = F.sum(F.col("true").eqNullSafe(F.col("predicted")).cast("long")).alias("correct")
+    found = {row["true"]: row for row in rows.groupBy("true").agg(F.count("*").alias("rows"), correct).collect()}
+    total = sum(row["rows"] for row in found.values())
+    if total == 0:
+        raise InvalidData("there are no rows to evaluate.")
+    measures = {"rows": total, "error": (total - sum(row["correct"] for row in found.values())) / total}
+    if len(classes) == 2 and found.keys() >= set(classes):
+        tnr, tpr = (found[label]["correct"] / found[label]["rows"] for label in classes)
+        measures |= {"tpr": tpr, "tnr": tnr, "tpr_tnr": tpr * tnr}
+    return measures
+
+
+def _number_measures(rows: DataFrame) -> dict[str, Any]:
+    """Return root mean squared error, mean absolute error and, unless the target is constant, R2."""
+    residual = F.col("true") - F.col("predicted")
+    means = {"mse": F.avg(residual * residual), "mae": F.avg(F.abs(residual)), "variance": F.var_pop("true")}
+    row = rows.agg(F.count("*").alias("rows"), *(column.alias(name) for name, column in means.items())).first()
+    if row is None or row["rows"] == 0:
+        raise InvalidData("there are no rows to evaluate.")
+    r2 = {"r2": 1 - row["mse"] / row["variance"]} if row["variance"] > 0 else {}
+    return {"rows": row["rows"], "rmse": row["mse"] ** 0.5, "mae": row["mae"], **r2}
+
+
+# ---------------------------------------------------------------------------------------- to-local
 
 
 @app.command("to-local")
 def local(
-    model: Model,
+    model: ModelPath,
     output: Annotated[Path, typer.Option("--output", "-o", help="The model file, on the driver.")],
     json: Json = False,
 ) -> None:
-    """Write a model file for one machine: for `localsvm predict` and `localsvm.load`.
+    """Write a model file, for `localsvm predict` and `localsvm.load`.
 
     Examples
     --------
         spark-submit $(python -m localsvm.spark path) to-local hdfs:/late.model -o late.lsvm
     """
     with _spark("to-local") as spark:
-        Output(json).result(take_home(spark, model, output))
+        begin = time.perf_counter()
+        estimator = _load(spark, model).toLocal()
+        estimator.save(output)
+        size = {"cells": estimator.n_cells_, "bytes": output.stat().st_size}
+        Output(json).result({"model": str(output), **size, **_seconds_since(begin)})
 
 
-def _names(text: str | None) -> tuple[str, ...] | None:
-    return tuple(text.split(",")) if text else None
+# ------------------------------------------------------------------------- sessions, files, errors
 
 
 @contextmanager
 def _spark(command: str) -> Iterator[SparkSession]:
-    """Open the session that spark-submit or the environment has described; tell failures as sentences."""
-    with failures_as_messages(), _sentences_of_spark():
+    """Open the session that spark-submit or the environment configures; report errors as one sentence."""
+    with failures_as_messages(), _errors_of_spark():
         session = SparkSession.builder.appName(f"localsvm {command}").getOrCreate()
         try:
             yield session
@@ -183,8 +312,8 @@ def _spark(command: str) -> Iterator[SparkSession]:
 
 
 @contextmanager
-def _sentences_of_spark() -> Iterator[None]:
-    """Raise what Spark reports as an error of ours, without the stacks of two languages."""
+def _errors_of_spark() -> Iterator[None]:
+    """Raise errors of Spark as errors of localsvm, without the stack traces of two languages."""
     try:
         yield
     except AnalysisException as error:
@@ -193,10 +322,46 @@ def _sentences_of_spark() -> Iterator[None]:
         ours = re.search(r"localsvm\.errors\.\w+: (.+)", str(error))
         if ours:
             raise InvalidData(ours[1]) from error
-        raise OSError(f"Spark could not finish; its logs say more. It says: {_first_line(error)}") from error
+        raise OSError(f"Spark failed; see its logs. Its message: {_first_line(error)}") from error
 
 
 def _first_line(error: Exception) -> str:
     java = getattr(error, "java_exception", None)
     text = str(error if java is None else java.getMessage())
     return text.partition("\n")[0].partition(" SQLSTATE:")[0].strip().rstrip(".")
+
+
+def _read(spark: SparkSession, path: str, format: Format) -> DataFrame:
+    """Return the rows of files; the types of csv columns are inferred from all rows."""
+    options = {"header": "true", "inferSchema": "true"} if format == Format.csv else {}
+    return spark.read.format(format.value).options(**options).load(path)
+
+
+def _check_output(spark: SparkSession, path: str, overwrite: bool) -> None:
+    """Raise if the output exists, before hours of work."""
+    if overwrite:
+        return
+    try:
+        # Twice: for a single path that does not exist Spark logs a Java stack trace before it raises.
+        exists = bool(spark.read.text([path, path]).columns)
+    except AnalysisException:
+        exists = False
+    if exists:
+        raise InvalidParameter(f"--output {path} exists: give another name, or --overwrite.")
+
+
+def _load(spark: SparkSession, path: str) -> Any:
+    """Return a saved model of either kind."""
+    name = DefaultParamsReader.loadMetadata(path, spark)["class"]
+    for kind in (LocalSVMClassificationModel, LocalSVMRegressionModel):
+        if name == f"{kind.__module__}.{kind.__name__}":
+            return kind.load(path)
+    raise InvalidFile(f"{path!r} contains a {name}, not a model of localsvm.")
+
+
+def _names(text: str | None) -> list[str]:
+    return text.split(",") if text else []
+
+
+def _seconds_since(begin: float) -> dict[str, float]:
+    return {"seconds": round(time.perf_counter() - begin, 3)}

@@ -1,20 +1,44 @@
-"""`LocalSVMClassifier`: classification by local support vector machines on Spark."""
+"""`LocalSVMClassifier`: classification by local support vector machines, on Spark."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from numpy.typing import NDArray
 from pyspark.ml.base import Estimator
+from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
 from pyspark.sql import DataFrame
 
 from localsvm.decision.operating_point import OperatingPoint
 from localsvm.estimators.classifier import LocalSVC
+from localsvm.spark.base import LocalSVMModel, LocalSVMParams, Storable, param
 from localsvm.spark.fit import fit_distributed
-from localsvm.spark.model import LocalSVMModel
-from localsvm.spark.params import ClassifierParams
-from localsvm.spark.persistence import Storable
 from localsvm.spark.predict import Outputs
+
+
+def _weights(value: Any) -> Any:
+    """Return class weights by label; JSON saves the labels as text."""
+    return {float(label): float(weight) for label, weight in value.items()} if isinstance(value, dict) else value
+
+
+class ClassifierParams(LocalSVMParams, HasRawPredictionCol, HasProbabilityCol):  # type: ignore[misc]
+    """Parameters of the classifier and its model."""
+
+    _local = LocalSVC
+
+    class_weight = param("class_weight", "weights of the classes: a dict, 'balanced' or None", _weights)
+    multiclass = param("multiclass", "'ovo' or 'ovr'")
+    loss = param("loss", "'hinge' or 'squared'")
+    objective = param("objective", "'accuracy', 'balanced_accuracy', 'tpr_tnr' or 'f1'")
+    false_alarm = param("false_alarm", "maximum false positive rate, between 0 and 1")
+
+    def setRawPredictionCol(self, value: str) -> Self:
+        """Set the column of decision values; '' for none."""
+        return self.setParams(rawPredictionCol=value)
+
+    def setProbabilityCol(self, value: str) -> Self:
+        """Set the column of probabilities; '' for none."""
+        return self.setParams(probabilityCol=value)
 
 
 class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
@@ -22,7 +46,7 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
 
     @property
     def classes(self) -> NDArray[Any]:
-        """The labels; their order is that of rawPrediction and probability."""
+        """The labels, in the order of rawPrediction and probability."""
         return self._local_head.classes_
 
     @property
@@ -32,7 +56,7 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
 
     @property
     def operating_point(self) -> OperatingPoint | None:
-        """What `objective` or `false_alarm` chose: machine, threshold, and rates on left-out rows."""
+        """Operating point selected by `objective` or `false_alarm`: threshold and out-of-fold rates."""
         return getattr(self._local_head, "operating_point_", None)
 
     @property
@@ -46,38 +70,39 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
 
 
 class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore[misc]
-    """Support vector classification on Spark that tunes itself.
+    """Support vector classification on Spark, with all hyper-parameters selected by cross-validation in each cell.
 
-    Rows are cut into coarse cells, each of which comes to one task by one shuffle. There it is cut into cells, and
-    these are trained by the code of `localsvm.LocalSVC`. The model is the one that `LocalSVC` fits to the same rows, to
-    the bit, whatever the number of partitions and workers is.
+    Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
+    cells and trains these with the code of `localsvm.LocalSVC`. The model is the one that `LocalSVC` fits to the same
+    rows, to the bit, for any number of partitions and workers.
 
     Parameters
     ----------
     featuresCol : str or list of str, default="features"
-        A column of vectors or of arrays of numbers; or several columns of numbers.
+        A column of vectors or of arrays of numbers, or several numeric columns.
     labelCol : str, default="label"
-        Labels of two classes or more, numbers. `StringIndexer` makes them of text.
+        Numeric labels of two or more classes. Convert text with `StringIndexer`.
     weightCol : str, optional
-        Weights: 0 is as if absent, an integer as if repeated.
+        Sample weights. Rows of weight 0 are ignored; an integer weight is equivalent to repeating the row.
     predictionCol, rawPredictionCol, probabilityCol : str
         Columns that `transform` adds: the label; decision values and probabilities as vectors, in the order of the
-        model's `classes`. An empty name leaves one out.
-    cell_size, n_folds, grid, kernel, scaling, search, refit, random_state
+        model's `classes`. An empty name omits the column.
+    cell_size, n_folds, grid, kernel, relevance, scaling, search, refit, random_state
         As in `localsvm.LocalSVC`.
     class_weight, multiclass, loss, objective, false_alarm
         As in `localsvm.LocalSVC`; labels of `class_weight` are numbers.
     coarse_size : int, default=50000
-        Most rows of a coarse cell. One task holds and trains them; smaller ones make more tasks. With the default
-        the cells are those of `LocalSVC`; with another size they are those of `LocalSVC(partition=model.coarse_cells)`.
+        Maximum number of rows of a coarse cell, which one task holds and trains. Smaller coarse cells make more tasks.
+        With the default the cells are those of `LocalSVC`; with another size they are those of
+        `LocalSVC(partition=model.coarse_cells)`.
     max_memory : str or int, optional
-        Memory that a task may take, such as "4GB". By default the share of the machine's that its cores are.
+        Memory of a task, such as "4GB". By default it is proportional to the cores of the task.
     checkpoint : str, optional
-        Path to which trained cells are written as tasks finish. Without it a small model comes to the driver, and a
-        large one stays in the executors: what an executor had, if it is lost, is trained again.
+        Path to which tasks write trained cells. Without it a small model is collected on the driver, and a large one
+        stays in the executors; if an executor is lost, its cells are trained again.
     transform_by : {"auto", "broadcast", "shuffle"}, default="auto"
-        Predict where the rows are with the model broadcast, or route rows to their coarse cells. "auto" broadcasts
-        models of at most 32 MB.
+        Broadcast the model and predict the rows where they are, or send rows to the task of their coarse cell. "auto"
+        broadcasts models of at most 32 MB.
 
     Examples
     --------
@@ -96,7 +121,6 @@ class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore
         self.setParams(**params)
 
     def _fit(self, dataset: DataFrame) -> LocalSVMClassificationModel:
-        names = ("class_weight", "multiclass", "loss", "objective", "false_alarm")
-        estimator = LocalSVC(**self._common(), **{name: self.getOrDefault(name) for name in names})
+        estimator = LocalSVC(**self._parameters_of(LocalSVC))
         model = LocalSVMClassificationModel(fit_distributed(dataset, estimator, self._fit_plan()))
         return self._copyValues(model._resetUid(self.uid))  # type: ignore[no-any-return]

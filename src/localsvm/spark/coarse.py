@@ -1,7 +1,7 @@
-"""Coarse cells on the driver: the upper nodes of the tree, from samples that content decides.
+"""Coarse cells: the upper nodes of the partition tree, found on the driver from samples.
 
-Enters: a frame of rows. Leaves: a bounded sample of them, and `CoarseCells` with their sizes, none too large for a
-task. Samples are the rows of the smallest hashes, so they are those that one machine would draw from all rows.
+Input: the rows of a fit. Output: a bounded sample, and `CoarseCells` that are small enough for one task each. A sample
+consists of the rows with the smallest content hashes, so that it is the sample that a fit without Spark would draw.
 """
 
 from __future__ import annotations
@@ -13,46 +13,33 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from pyspark.sql import DataFrame
 
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.tree import descend
 from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, sample_centers
-from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
-from localsvm.spark.columns import Layout
+from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, read_blocks, write_blocks
 
 _LARGEST_HASH = 2**64 - 1
-_WIDER = 4  # times as many hashes are taken when copies were so many that the distinct rows are too few
-
-
-@dataclass(frozen=True)
-class Rows:
-    """All rows of a training, where they are."""
-
-    frame: DataFrame
-    layout: Layout
-    n_rows: int
-    """Of positive weight."""
-    seed: int
+_WIDER = 4  # factor of the thresholds if duplicates have left too few distinct rows
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a worker needs to draw rows: those whose hashes are not above the threshold of their coarse cell."""
+    """What a task needs to draw rows: those whose hashes do not exceed the threshold of their coarse cell."""
 
     layout: Layout
     seed: int
     thresholds: NDArray[np.uint64]
     coarse: CoarseCells
     scaling: Scaling | None
-    """None: rows as they are."""
+    """None: rows are not scaled, and belong to one coarse cell."""
 
 
 @dataclass(frozen=True)
 class Sized:
-    """Coarse cells, their numbers of rows, and the distance of the farthest from the centre."""
+    """Coarse cells with their sizes and radii."""
 
     coarse: CoarseCells
     sizes: NDArray[np.int64]
@@ -60,15 +47,15 @@ class Sized:
 
 
 def draw_sample(rows: Rows, count: int) -> Block:
-    """Return the rows of the `count` smallest hashes, as they are, their copies counted."""
+    """Return the rows with the `count` smallest distinct hashes, unscaled, with multiplicities."""
     return _draw(rows, CoarseCells(), np.array([rows.n_rows]), {0: count}, None)[0]
 
 
 def cut_coarsely(rows: Rows, drawn: Block, scaling: Scaling, limit: SplitLimit, coarse_size: int) -> Sized:
-    """Split what has more than `coarse_size` rows, as the upper levels of a tree on one machine do it.
+    """Split coarse cells of more than `coarse_size` rows, as the upper levels of the partition tree are split.
 
-    `drawn` has rows of the smallest hashes, which are not drawn again if they are enough.
-    Equal rows stay together, and so do rows of which a sample is one point: a task splits these from all of them.
+    `drawn` is the result of `draw_sample`; it is used for the first split if it is large enough. Duplicate rows stay
+    together, and so do rows whose sample is a single point: their task splits them, using all of them.
     """
     found = Sized(CoarseCells(), np.array([rows.n_rows]), np.array([np.inf]))
     one_point: set[int] = set()
@@ -85,7 +72,7 @@ def cut_coarsely(rows: Rows, drawn: Block, scaling: Scaling, limit: SplitLimit, 
             samples = _draw(rows, found.coarse, found.sizes, dict.fromkeys(large, LARGEST_TRAVERSAL), scaling)
         coarse = found.coarse
         for cell in large:
-            centers = _centres(samples[cell], int(found.sizes[cell]), max(CHILD_SHARE * coarse_size, 0.9 * limit.size))
+            centers = _centers(samples[cell], int(found.sizes[cell]), max(CHILD_SHARE * coarse_size, 0.9 * limit.size))
             if len(centers) > 1:
                 coarse = coarse.split(cell, centers)
             else:
@@ -96,40 +83,40 @@ def cut_coarsely(rows: Rows, drawn: Block, scaling: Scaling, limit: SplitLimit, 
 
 
 def _of_all_rows(drawn: Block, scaling: Scaling, count: int) -> dict[int, Block] | None:
-    """Return what `_draw` would of the one cell that all rows are in, if so many were drawn before."""
+    """Return what `_draw` would return for one cell of all rows; None if `drawn` has too few rows."""
     if len(np.unique(drawn.hashes)) < count:
         return None
     return {0: drawn.smallest(count).scaled(scaling)}
 
 
-def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
-    # One row of each content, in the order of the hashes, as in `build_voronoi`.
+def _centers(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
+    # One row per hash, in the order of the hashes, as in `build_voronoi`.
     _, first, inverse = np.unique(sample.hashes, return_index=True, return_inverse=True)
-    copies = np.bincount(inverse, weights=sample.copies).astype(np.int64)
-    return sample_centers(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), copies, n_rows, size)
+    counts = np.bincount(inverse, weights=sample.counts).astype(np.int64)
+    return sample_centers(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), counts, n_rows, size)
 
 
 def _draw(
     rows: Rows, coarse: CoarseCells, sizes: NDArray[np.int64], counts: dict[int, int], scaling: Scaling | None
 ) -> dict[int, Block]:
-    """Return of some coarse cells the rows of so many smallest distinct hashes."""
-    shares = {cell: (count + 6 * count**0.5) / int(sizes[cell]) for cell, count in counts.items()}
+    """Return, for the coarse cells of `counts`, the rows with that many smallest distinct hashes."""
+    fractions = {cell: (count + 6 * count**0.5) / int(sizes[cell]) for cell, count in counts.items()}
     drawn: dict[int, Block] = {}
-    while shares:
+    while fractions:
         thresholds = np.zeros(len(coarse), dtype=np.uint64)
-        for cell, share in shares.items():
-            thresholds[cell] = min(int(share * 2**64), _LARGEST_HASH)
+        for cell, fraction in fractions.items():
+            thresholds[cell] = min(int(fraction * 2**64), _LARGEST_HASH)
         drawing = Drawing(rows.layout, rows.seed, thresholds, coarse, scaling)
-        table = rows.frame.mapInArrow(partial(_drawn_blocks, drawing), SCHEMA).toArrow()
+        table = rows.frame.mapInArrow(partial(_drawn_blocks, drawing), BLOCK_SCHEMA).toArrow()
         dtype = np.float64 if scaling is None else np.float32
         found = read_blocks(table.to_batches(), rows.layout.n_features, dtype)
-        for cell, share in list(shares.items()):
+        for cell, fraction in list(fractions.items()):
             n_distinct = len(np.unique(found[cell].hashes)) if cell in found else 0
-            if n_distinct >= counts[cell] or share >= 1:
+            if n_distinct >= counts[cell] or fraction >= 1:
                 drawn[cell] = found[cell].smallest(counts[cell])
-                del shares[cell]
+                del fractions[cell]
             else:
-                shares[cell] *= _WIDER
+                fractions[cell] *= _WIDER
     return drawn
 
 
@@ -147,7 +134,7 @@ def _drawn_blocks(drawing: Drawing, batches: Iterable[pa.RecordBatch]) -> Iterat
 
 
 def _size(rows: Rows, coarse: CoarseCells, scaling: Scaling) -> Sized:
-    """Count the rows of coarse cells, and measure their radii."""
+    """Return coarse cells with their sizes and radii."""
     count = partial(_count_rows, coarse, scaling, rows.layout)
     table = rows.frame.mapInArrow(count, "sizes binary, squared binary").toArrow()
     sizes = [np.frombuffer(part, dtype=np.int64) for part in table.column("sizes").to_pylist()]

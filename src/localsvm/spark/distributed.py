@@ -1,11 +1,14 @@
-"""A fitted model that stays where it was trained: a frame of cells, and on the driver all that they share.
+"""The distributed model: a data frame of cells, and on the driver everything that the cells share.
 
-Enters: trained cells. Leaves: a `DistributedModel`, which is saved and loaded as parquet, and comes to the driver as
-the estimator of one machine when it is asked for.
+Input: the data frame of trained cells. Output: `Assembled`, from which a fit makes a `DistributedModel`. The driver
+collects a summary of every cell and, for classifications, the out-of-fold scores of all rows; it collects the records
+of the cells only if they are small. A `DistributedModel` is saved and loaded as parquet, and is converted on demand to
+the fitted estimator of `localsvm`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -14,16 +17,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from localsvm.cell.trained import PHASES, TrainedCell
-from localsvm.decision.decide import FittedDecision
-from localsvm.errors import InvalidFile
-from localsvm.partition.coarse import CoarseCells
-from localsvm.spark.training import COLUMNS, arrow_schema, frame_schema, record_of
-from localsvm.storage.cell_record import CELL
+from localsvm.decision.decide import FittedDecision, OutOfFoldScores, fit_decision
+from localsvm.errors import InvalidData, InvalidFile
+from localsvm.model.local_model import LocalModel
+from localsvm.model.table import CellTable
+from localsvm.partition.coarse import CoarseCells, join_trees
+from localsvm.partition.voronoi import VoronoiPartition
+from localsvm.spark.training import COLUMNS, Training, arrow_schema, frame_schema, record_of
+from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
 from localsvm.storage.model_file import StoredModel, headline_values, read_headline
-from localsvm.storage.parts import COARSE
+from localsvm.storage.parts import COARSE, PARTITION
 from localsvm.storage.record import unpack
 from localsvm.storage.schema import Fields, integer, maybe
 from localsvm.tasks import Reduction
@@ -31,42 +39,227 @@ from localsvm.tasks import Reduction
 if TYPE_CHECKING:
     from localsvm.estimators.base import LocalEstimator
 
-FINISHED = {"cell": "int", **{name: kind for name, kind in COLUMNS.items() if name != "left_out"}}
-"""A cell of a model as a row of a frame: `cell` is its number among all."""
+SMALL_MODEL = 64 << 20
+"""Bytes up to which the training job returns the cells to the driver, so that no task runs twice for them."""
 
+FINISHED = {"cell": "int", **{name: kind for name, kind in COLUMNS.items() if name != "out_of_fold"}}
+"""A cell of the model as a row of a data frame; `cell` is its number in the model."""
+
+_BYTES_PER_CELL = 16 << 10  # besides support vectors: risks and certificates of the grid
 _DAMAGED = "Save the model again, or copy all of it."
 
+Row = dict[str, Any]
 
-def _estimator_of(stored: StoredModel) -> LocalEstimator:
-    from localsvm.estimators.stored import estimator_of  # with scikit-learn, which tasks on the workers do without
 
-    return estimator_of(stored, "the model")
+# ----------------------------------------------------------------------------------- trained cells
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Trained cells."""
+
+    rows: list[Row]
+    """In the order of coarse cells and places; with the records of the cells, or only their sizes in bytes."""
+    frame: DataFrame
+    kept: bool
+    """Whether the frame stores the cells; if not, the driver has them."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of all records."""
+        return sum(len(row["record"]) if "record" in row else row["bytes"] for row in self.rows)
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Seconds of training by phase, summed over all cells."""
+        columns = zip(*(row["seconds"] for row in self.rows), strict=True)
+        return dict(zip(PHASES, map(math.fsum, columns), strict=True))
+
+    def report(self, training: Training) -> list[Row]:
+        """Return rows, cells, seconds, host and attempt of every task, largest first."""
+        found: dict[int, Row] = {}
+        for row in self.rows:
+            task = found.setdefault(row["coarse"], {"cells": 0, "seconds": 0.0})
+            task["cells"] += 1
+            task["seconds"] += math.fsum(row["seconds"])
+            task.update({name: row[name] for name in ("host", "attempt", "finished")})
+        order = np.argsort(training.task_of).tolist()
+        sizes = training.sized.sizes.tolist()
+        return [{"task": task, "coarse": c, "rows": sizes[c], **found[c]} for task, c in enumerate(order)]
+
+
+def gather(frame: DataFrame, training: Training, n_rows: int, checkpoint: str | None) -> Trained:
+    """Train all cells; collect them on the driver if they are small, else store them and collect their summaries."""
+    n_columns = training.layout.n_features + training.settings.cell.reduction.columns_per_row
+    bound = 4 * n_rows * n_columns + _BYTES_PER_CELL * len(training.sized.sizes)
+    if checkpoint is None and bound <= SMALL_MODEL:
+        return Trained(_collect(frame), frame, kept=False)
+    if checkpoint is None:
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+    else:
+        frame.write.mode("overwrite").parquet(checkpoint)
+        kept = frame.sparkSession.read.parquet(checkpoint)
+    return Trained(_collect(kept.withColumn("bytes", F.length("record")).drop("record")), kept, kept=True)
+
+
+def _collect(frame: DataFrame) -> list[Row]:
+    rows: list[Row] = frame.toArrow().to_pylist()
+    return sorted(rows, key=lambda row: (row["coarse"], row["place"]))
+
+
+# --------------------------------------------------------------------------------------- assembly
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A model and, apart from it, its cells."""
+
+    model: LocalModel
+    table: CellTable
+    cells: DataFrame
+    decision: FittedDecision
+    coarse: CoarseCells
+
+
+def assemble(trained: Trained, training: Training) -> Assembled:
+    """Join the trees of all coarse cells, and fit the decision to the out-of-fold scores."""
+    reduction, n_features = training.settings.cell.reduction, training.layout.n_features
+    partition, numbers = join_trees(training.sized.coarse, _trees(trained.rows, training))
+    in_order = sorted(trained.rows, key=lambda row: int(numbers[row["coarse"]][row["place"]]))
+    decision = _fit_decision(in_order, training)
+    light = FittedDecision(decision.reduction, machine=decision.machine)  # tasks need no scores
+    finishing = Finishing(numbers, reduction, light, n_features)
+    if trained.kept:
+        cells = finishing.cells_of(trained.frame)
+        rows = in_order if decision.machine is None else _with_support_vectors(in_order, cells)
+    else:
+        rows = [finishing.row(row) for row in in_order]
+        cells = _local_frame(rows, trained.frame.sparkSession)
+    model = LocalModel(
+        n_features, training.scaling, partition, decision.reduction, (), calibration=decision.calibration
+    )
+    return Assembled(
+        model, CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]), cells, decision, training.sized.coarse
+    )
+
+
+def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
+    """Return the tree of every coarse cell; without nodes if the coarse cell is a cell."""
+    sized, n_features = training.sized, training.layout.n_features
+    cells: dict[int, list[Row]] = {}
+    for row in rows:
+        cells.setdefault(row["coarse"], []).append(row)
+    trees = []
+    for coarse in range(len(sized.sizes)):
+        if coarse not in cells:
+            raise InvalidData(
+                f"coarse cell {coarse} had {sized.sizes[coarse]} rows at first, and none in training: the data frame "
+                "is not deterministic. Cache it, or write it to files first."
+            )
+        record = cells[coarse][0]["tree"]
+        if record is None:
+            center = sized.coarse.center(coarse)[None, :]
+            trees.append(VoronoiPartition(center, sized.radii[[coarse]], ()))
+        else:
+            what = f"the tree of coarse cell {coarse}"
+            tree = PARTITION.unpack(record, what, n_cells=len(cells[coarse]), n_features=n_features)
+            assert isinstance(tree, VoronoiPartition)
+            trees.append(tree)
+    return trees
+
+
+def _fit_decision(rows: list[Row], training: Training) -> FittedDecision:
+    settings = training.settings
+    reduction = settings.cell.reduction
+    if not reduction.is_classification:
+        return FittedDecision(reduction)
+    parts = [_out_of_fold(row["out_of_fold"], reduction.n_scores) for row in rows if row["out_of_fold"] is not None]
+    factors = settings.factors if settings.class_factor else None
+    return fit_decision(
+        OutOfFoldScores.of(parts, factors, averaged=False, cell_weight=1.0), reduction, settings.decision
+    )
+
+
+def _out_of_fold(record: bytes, n_scores: int) -> Any:
+    return OUT_OF_FOLD.unpack(record, "the out-of-fold scores of a cell", n_scores=n_scores)
+
+
+def _with_support_vectors(rows: list[Row], cells: DataFrame) -> list[Row]:
+    """Return rows with the numbers of support vectors after the operating point has selected one function."""
+    counts = cells.select("cell", "support_vectors").toArrow().sort_by("cell").column("support_vectors").to_pylist()
+    return [{**row, "support_vectors": count} for row, count in zip(rows, counts, strict=True)]
+
+
+def _local_frame(rows: list[Row], session: SparkSession) -> DataFrame:
+    columns = [{name: row[name] for name in FINISHED} for row in rows]
+    return session.createDataFrame(pa.Table.from_pylist(columns, schema=arrow_schema(FINISHED)))
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """Turns trained cells into cells of the model: numbers them, and keeps the functions that the decision selected."""
+
+    numbers: list[NDArray[np.int64]]
+    """By coarse cell and place."""
+    reduction: Reduction
+    """Of the training."""
+    decision: FittedDecision
+    n_features: int
+
+    def cells_of(self, trained: DataFrame) -> DataFrame:
+        """Return the data frame of the model's cells."""
+        return trained.mapInArrow(partial(_finish_partition, self), frame_schema(FINISHED))
+
+    def row(self, row: Row) -> Row:
+        """Return a trained cell's row as a row of the model."""
+        number = int(self.numbers[row["coarse"]][row["place"]])
+        cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
+        record = record_of(CELL.write(replace(cell, number=number)))
+        return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
+
+
+def _finish_partition(finishing: Finishing, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(FINISHED)
+    for batch in batches:
+        for row in batch.to_pylist():
+            values = finishing.row(row)
+            yield pa.RecordBatch.from_pylist([{name: values[name] for name in FINISHED}], schema=schema)
+
+
+def read_row(row: Mapping[str, Any], reduction: Reduction, n_features: int) -> TrainedCell:
+    """Return the cell of a row."""
+    what = f"cell {row['cell']} of the model"
+    cell = CELL.unpack(row["record"], what, n_features=n_features, n_outputs=reduction.n_outputs)
+    return replace(cell, seconds=dict(zip(PHASES, row["seconds"], strict=True)))
+
+
+# ------------------------------------------------------------------------------------------ model
 
 
 @dataclass(frozen=True)
 class DistributedModel:
-    """All of a model."""
+    """A fitted model whose cells are a data frame."""
 
     headline: StoredModel
-    """Without cells."""
+    """Everything but the cells."""
     coarse: CoarseCells
     cells: DataFrame
-    """As `FINISHED` has them."""
+    """With the columns of `FINISHED`."""
     n_bytes: int
-    """Of the records of all cells."""
-    tasks: list[dict[str, Any]]
-    """Rows, cells, seconds and place of every task."""
+    """Size of the records of all cells."""
+    tasks: list[Row]
+    """Rows, cells, seconds, host and attempt of every task."""
     kept: DataFrame | None = None
-    """What executors keep of the cells."""
+    """The frame that executors keep, if there is one."""
 
     @cached_property
     def estimator(self) -> LocalEstimator:
-        """The estimator of one machine, fitted, but without cells."""
+        """The fitted estimator of `localsvm`, without cells."""
         return _estimator_of(self.headline)
 
     @cached_property
     def local(self) -> LocalEstimator:
-        """The estimator of one machine, fitted; its cells are in the memory of the driver."""
+        """The fitted estimator of `localsvm`, in the memory of the driver."""
         reduction, n_features = self.headline.model.reduction, self.headline.model.n_features
         rows = self.cells.select("cell", "seconds", "record").toArrow().sort_by("cell").to_pylist()
         if [row["cell"] for row in rows] != list(range(len(self.headline.table))):
@@ -88,7 +281,7 @@ class DistributedModel:
 
     @classmethod
     def load(cls, path: str, session: SparkSession) -> DistributedModel:
-        """Read what `save` wrote; the cells stay in their files until they are asked for."""
+        """Read the headline that `save` wrote; the cells are read when they are needed."""
         record = session.read.parquet(f"{path}/headline").toArrow().column("headline").to_pylist()
         if len(record) != 1:
             raise InvalidFile(f"{path!r} has {len(record)} headlines of a model instead of one. {_DAMAGED}")
@@ -103,39 +296,7 @@ class DistributedModel:
         )
 
 
-def read_row(row: Mapping[str, Any], reduction: Reduction, n_features: int) -> TrainedCell:
-    """Return the cell of a row."""
-    what = f"cell {row['cell']} of the model"
-    cell = CELL.unpack(row["record"], what, n_features=n_features, n_outputs=reduction.n_outputs)
-    return replace(cell, seconds=dict(zip(PHASES, row["seconds"], strict=True)))
+def _estimator_of(stored: StoredModel) -> LocalEstimator:
+    from localsvm.estimators.stored import estimator_of  # imports scikit-learn, which tasks do not need
 
-
-@dataclass(frozen=True)
-class Finishing:
-    """What becomes of trained cells when all are known: a number among all, and one machine of several."""
-
-    numbers: list[NDArray[np.int64]]
-    """By coarse cell and place."""
-    reduction: Reduction
-    """That the cells were trained for."""
-    decision: FittedDecision
-    n_features: int
-
-    def cells_of(self, trained: DataFrame) -> DataFrame:
-        """Return the cells of the model, made of trained ones when they are asked for."""
-        return trained.mapInArrow(partial(_finish_partition, self), frame_schema(FINISHED))
-
-    def row(self, row: dict[str, Any]) -> dict[str, Any]:
-        """Return the row of the model of that of a trained cell."""
-        number = int(self.numbers[row["coarse"]][row["place"]])
-        cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
-        record = record_of(CELL.write(replace(cell, number=number)))
-        return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
-
-
-def _finish_partition(finishing: Finishing, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    schema = arrow_schema(FINISHED)
-    for batch in batches:
-        for row in batch.to_pylist():
-            values = finishing.row(row)
-            yield pa.RecordBatch.from_pylist([{name: values[name] for name in FINISHED}], schema=schema)
+    return estimator_of(stored, "the model")

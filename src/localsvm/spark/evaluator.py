@@ -1,4 +1,4 @@
-"""TPR x TNR, the score of the ECBDL competition (Sec. 5.1), as an evaluator of Spark."""
+"""TPR x TNR, the score of the ECBDL competition (Sec. 5.1), as an evaluator of `pyspark.ml`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from localsvm.errors import InvalidData
-from localsvm.spark.frames import number_column
-from localsvm.spark.persistence import Storable
+from localsvm.spark.base import Storable
+from localsvm.spark.rows import number_column
 
 
 class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, Storable):  # type: ignore[misc]
-    """The product of the rates at which positive and negative rows are found; 1 is perfect, 1/4 is a coin.
+    """True positive rate times true negative rate: 1 for perfect predictions, 1/4 for fair coin flips.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, St
     weightCol : str, optional
         Weights of the rows.
     positive : float, default=1.0
-        The label of positive rows; all others are negative.
+        The positive label; all others are negative.
 
     Examples
     --------
@@ -38,7 +38,7 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, St
         TprTnrEvaluator().evaluate(model.transform(test))
     """
 
-    positive = Param(Params._dummy(), "positive", "label of positive rows", typeConverter=TypeConverters.toFloat)
+    positive = Param(Params._dummy(), "positive", "the positive label", typeConverter=TypeConverters.toFloat)
 
     def __init__(self, **params: Any) -> None:
         super().__init__()
@@ -46,12 +46,12 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, St
         self._set(**params)
 
     def setParams(self, **params: Any) -> Self:
-        """Set parameters by their names."""
+        """Set parameters by name."""
         self._set(**params)
         return self
 
     def isLargerBetter(self) -> bool:
-        """Return that it is."""
+        """Return True."""
         return True
 
     def _evaluate(self, dataset: DataFrame) -> float:
@@ -59,18 +59,18 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, St
         weighted = self.isDefined(self.weightCol) and self.getWeightCol()
         weight = number_column(dataset, self.getWeightCol(), "weightCol") if weighted else F.lit(1.0)
         is_positive = number_column(dataset, name, "labelCol") == positive
-        said_positive = number_column(dataset, self.getPredictionCol(), "predictionCol") == positive
+        predicted = number_column(dataset, self.getPredictionCol(), "predictionCol") == positive
         sums = {
             "positive": is_positive,
             "negative": ~is_positive,
-            "found": is_positive & said_positive,
-            "left": ~is_positive & ~said_positive,
+            "true_positive": is_positive & predicted,
+            "true_negative": ~is_positive & ~predicted,
         }
         row = dataset.agg(
             *(F.sum(F.when(rows, weight).otherwise(0.0)).alias(key) for key, rows in sums.items())
         ).first()
         if row is None or not row["positive"] or not row["negative"]:
             raise InvalidData(
-                f"column {name!r} has no rows of label {positive:g}, or none of another: TPR x TNR needs both."
+                f"column {name!r} has no rows with label {positive:g}, or only such rows: TPR x TNR needs both classes."
             )
-        return float(row["found"] / row["positive"] * (row["left"] / row["negative"]))
+        return float(row["true_positive"] / row["positive"] * (row["true_negative"] / row["negative"]))

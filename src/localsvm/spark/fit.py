@@ -1,7 +1,7 @@
-"""The flow of a fit on Spark: survey -> sample, scaling -> coarse cells -> shuffle, train -> decide -> model.
+"""A fit on Spark: survey -> sample, scaling, metric -> coarse cells -> shuffle, train -> decision -> model.
 
-Enters: a frame and an estimator that has the parameters. Leaves: a `DistributedModel`. The stages are those of a fit
-in memory; only where their rows come from differs.
+Input: a data frame and an estimator of `localsvm` that has the parameters. Output: a `DistributedModel`. The stages are
+those of a fit without Spark; only their rows come from a data frame.
 """
 
 from __future__ import annotations
@@ -31,12 +31,9 @@ from localsvm.metric.relevance import Metric
 from localsvm.metric.sample import FitContext, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
 from localsvm.partition.build import PartitionPlan
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
-from localsvm.spark.assembly import Assembled, assemble, gather
-from localsvm.spark.blocks import Block
-from localsvm.spark.coarse import Rows, cut_coarsely, draw_sample
-from localsvm.spark.columns import FeatureColumns, Layout
-from localsvm.spark.distributed import DistributedModel
-from localsvm.spark.frames import training_frame
+from localsvm.spark.coarse import cut_coarsely, draw_sample
+from localsvm.spark.distributed import Assembled, DistributedModel, assemble, gather
+from localsvm.spark.rows import Block, FeatureColumns, Layout, Rows, training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
 from localsvm.spark.training import Training, trained_cells
 from localsvm.storage.model_file import StoredModel
@@ -45,19 +42,19 @@ from localsvm.storage.version import __version__
 
 @dataclass(frozen=True)
 class FitPlan:
-    """Where the columns are, and how coarse cells are made and kept."""
+    """Names of the columns, the size of coarse cells, and where trained cells are stored."""
 
     features: FeatureColumns
     label: str
     weight: str | None
     coarse_size: int = LARGEST_TRAVERSAL
     checkpoint: str | None = None
-    """Where trained cells are written; None: executors keep them, or the driver if the model is small."""
+    """Path for trained cells; None: executors keep them, or the driver if the model is small."""
 
 
 @dataclass(frozen=True)
 class _Problem:
-    """What is to be learned, from which rows."""
+    """Rows, settings and classes of a fit."""
 
     rows: Rows
     survey: Survey
@@ -66,13 +63,13 @@ class _Problem:
 
 
 def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> DistributedModel:
-    """Fit a model to the rows of a frame; the estimator has the parameters."""
+    """Fit a model to the rows of a data frame; the estimator has the parameters."""
     begin = time.perf_counter()
     problem = _survey(dataset, estimator, plan)
     rows, settings = problem.rows, problem.settings
     partition = settings.partition.sized(rows.n_rows)
     drawn = draw_sample(rows, sample_rows(rows.layout.n_features))
-    scaling, metric = _fit_space(problem, partition, drawn)
+    scaling, metric = _fit_metric(problem, partition, drawn)
     scaled = time.perf_counter()
     limit = SplitLimit(partition.size)
     sized = cut_coarsely(rows, drawn, scaling, limit, plan.coarse_size)
@@ -92,7 +89,7 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
 
 
 def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Problem:
-    """Read all rows once, and resolve the settings; parameters are refused before any job runs."""
+    """Survey all rows and resolve the settings; invalid parameters raise before any job runs."""
     parameters = fit_parameters(estimator)
     is_classifier = isinstance(estimator, LocalSVC)
     if isinstance(estimator, LocalSVC):
@@ -123,7 +120,7 @@ def _classes(survey: Survey, label: str) -> NDArray[np.float64]:
         )
     if len(found) > MOST_CLASSES:
         raise InvalidData(
-            f"column {label!r} has more than {MOST_CLASSES} classes in {survey.n_present} rows. For numbers use "
+            f"column {label!r} has more than {MOST_CLASSES} classes in {survey.n_present} rows. For regression use "
             "LocalSVMRegressor."
         )
     return np.array(found)
@@ -139,16 +136,12 @@ def _class_task(estimator: LocalSVC, survey: Survey, label: str) -> LearningTask
     return task
 
 
-def _fit_space(problem: _Problem, partition: PartitionPlan, drawn: Block) -> tuple[Scaling, Metric]:
-    """Fit the scaling, with the relevance in it, and the kernel from the rows that a fit in memory would draw."""
+def _fit_metric(problem: _Problem, partition: PartitionPlan, drawn: Block) -> tuple[Scaling, Metric]:
+    """Fit scaling and metric to the sample that a fit without Spark would draw; the scaling includes the weights."""
     rows, settings = problem.rows, problem.settings
-    copies = np.repeat(np.arange(len(drawn)), drawn.copies)
+    index = np.repeat(np.arange(len(drawn)), drawn.counts)
     sample = merge_sample(
-        RowSubset(drawn.rows.X, copies),
-        drawn.rows.y[copies],
-        drawn.rows.weight[copies],
-        settings.seed,
-        settings.factors,
+        RowSubset(drawn.rows.X, index), drawn.rows.y[index], drawn.rows.weight[index], settings.seed, settings.factors
     )
     context = FitContext(settings.cell, partition, settings.seed, rows.n_rows, available_memory())
     with ThreadPoolExecutor(settings.n_threads) as pool:

@@ -1,8 +1,8 @@
-r"""Prediction: where the rows are, with the model broadcast; or where the cells are, with the rows routed to them.
+r"""Prediction, either with the model broadcast to the rows, or with the rows shuffled to the cells.
 
-Enters: a `DistributedModel` and a frame. Leaves: the frame with the columns of the predictions; rows, their number and
-their other columns stay. A broadcast model is the bytes of a model file, which every task maps and reads cell by cell.
-A routed row goes to the task of its coarse cell, whose cells come before it:
+Input: a `DistributedModel` and a data frame. Output: the frame with the columns of the predictions added. A broadcast
+model is the bytes of a model file, which every task maps and reads cell by cell. In a shuffle a row is sent to the task
+of its coarse cell, where the cells are sorted before the rows:
 
     rows  -> (coarse cell, scaled row, row) --\
                                                +-- one partition per coarse cell, cells first -> (row, predictions)
@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyspark import TaskContext
-from pyspark.ml.functions import array_to_vector
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
@@ -35,9 +34,8 @@ from localsvm.model.predict import predict_classes, predict_scores
 from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
-from localsvm.spark.columns import FeatureColumns, matrix_of
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
-from localsvm.spark.frames import feature_column, quoted
+from localsvm.spark.rows import FeatureColumns, feature_column, matrix_of, quoted
 from localsvm.spark.training import frame_schema
 from localsvm.storage.model_file import model_bytes, read_model
 from localsvm.storage.parts import PARTITION
@@ -56,9 +54,7 @@ _ARROW_OUTPUTS = [
     pa.field("raw", _ARROW_LIST, nullable=False),
     pa.field("probability", _ARROW_LIST, nullable=False),
 ]
-
-
-_WAY = [pa.field("coarse", pa.int32(), nullable=False), pa.field("x", pa.binary(), nullable=False)]
+_ROUTED = [pa.field("coarse", pa.int32(), nullable=False), pa.field("x", pa.binary(), nullable=False)]
 _CELL = {name: FINISHED[name] for name in ("cell", "place", "seconds", "record", "tree")}
 
 Predictor = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
@@ -66,14 +62,16 @@ Predictor = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
 
 @dataclass(frozen=True)
 class Outputs:
-    """Names of the columns of predictions; those without a name are left out."""
+    """Names of the columns of predictions; a column without a name is omitted."""
 
     prediction: str
     raw: str = ""
     probability: str = ""
 
     def columns(self, parent: str) -> dict[str, Column]:
-        """Return the columns by name, made of the fields of a struct."""
+        """Return the columns by name, taken from the fields of a struct."""
+        from pyspark.ml.functions import array_to_vector  # here, because tasks on the workers do without pyspark.ml
+
         found = {self.prediction: F.col(f"{parent}.prediction")}
         found |= {self.raw: array_to_vector(F.col(f"{parent}.raw"))}
         found |= {self.probability: array_to_vector(F.col(f"{parent}.probability"))}
@@ -82,19 +80,19 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Reader:
-    """How predictions come from a local model."""
+    """Reads features, and predicts them with a model."""
 
     features: FeatureColumns
     n_features: int
     classes: tuple[float, ...] | None
 
     def matrix(self, column: pa.ListArray) -> NDArray[np.float64]:
-        """Return the features of some rows; refuse those that have none, or too few, or that are not finite."""
+        """Return the features of rows; raise if some are missing, of another number, or not finite."""
         lengths = column.value_lengths().fill_null(-1).to_numpy(zero_copy_only=False)
         wrong = int((lengths != self.n_features).sum())
         if wrong:
             raise InvalidData(
-                f"column {self.features!r} is null or has not {self.n_features} features, as the training rows had, in "
+                f"column {self.features!r} is null or does not have {self.n_features} features, as in training, in "
                 f"{wrong} of the {len(column)} rows of a batch."
             )
         X = matrix_of(column, self.n_features)
@@ -102,12 +100,12 @@ class Reader:
         if bad:
             raise InvalidData(
                 f"column {self.features!r} has null, NaN or infinite features in {bad} of the {len(column)} rows of a "
-                "batch. Drop these rows, or fill them with Imputer."
+                "batch. Drop these rows, or impute them with Imputer."
             )
         return X
 
     def outputs(self, model: LocalModel, X: NDArray[np.floating]) -> list[pa.Array]:
-        """Return prediction, scores and probabilities of rows; of numbers the prediction alone."""
+        """Return predictions, scores and probabilities; the latter two are empty for regression."""
         if self.classes is None:
             prediction, raw = predict_scores(model, X, _threads())[:, 0], np.empty((len(X), 0))
             probability = raw
@@ -134,7 +132,7 @@ def _list_array(values: NDArray[np.float64]) -> pa.ListArray:
 def transform(
     model: DistributedModel, frame: DataFrame, features: FeatureColumns, names: Outputs, by: str
 ) -> DataFrame:
-    """Return the frame with predictions: `by` is "broadcast", "shuffle", or "auto", which looks at the model's size."""
+    """Return the frame with predictions, by "broadcast", "shuffle", or "auto" (broadcast if the model is small)."""
     labels = getattr(model.estimator, "classes_", None)
     classes = None if labels is None else tuple(labels.tolist())
     reader = Reader(features, model.headline.model.n_features, classes)
@@ -173,13 +171,13 @@ def _unused(name: str, frame: DataFrame) -> str:
 
 @dataclass(frozen=True)
 class _Route:
-    """The way of rows to their coarse cells, and the model that they find there."""
+    """How rows are assigned to coarse cells, and the model that predicts them there."""
 
     reader: Reader
     coarse: CoarseCells
     scaling: Scaling
     model: LocalModel
-    """Of rows that are scaled already; without cells, with the probabilities of all."""
+    """For scaled rows; without cells, with the calibration of all cells."""
 
 
 def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
@@ -197,11 +195,11 @@ def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Re
 
 
 def _routed_rows(frame: DataFrame, x: Column, route: _Route) -> DataFrame:
-    way = StructType([StructField("coarse", IntegerType(), False), StructField("x", BinaryType(), False)])
+    kind = StructType([StructField("coarse", IntegerType(), False), StructField("x", BinaryType(), False)])
     row = F.struct(*(F.col(quoted(name)) for name in frame.columns))
-    routed = frame.select(arrow_udf(_router(route), way)(x).alias("way"), row.alias("row"))
+    routed = frame.select(arrow_udf(_router(route), kind)(x).alias("to"), row.alias("row"))
     no_cell = F.lit(None).cast(f"struct<{frame_schema(_CELL)}>").alias("cell")
-    return routed.select("way.coarse", "way.x", "row", no_cell)
+    return routed.select("to.coarse", "to.x", "row", no_cell)
 
 
 def _routed_cells(cells: DataFrame, rows: DataFrame) -> DataFrame:
@@ -214,7 +212,7 @@ def _router(route: _Route) -> Predictor:
         for column in columns:
             X = route.scaling.apply(route.reader.matrix(column))
             x = pa.array([row.tobytes() for row in X], pa.binary())
-            yield pa.StructArray.from_arrays([pa.array(route.coarse.assign(X), pa.int32()), x], fields=_WAY)
+            yield pa.StructArray.from_arrays([pa.array(route.coarse.assign(X), pa.int32()), x], fields=_ROUTED)
 
     return assign
 
@@ -228,7 +226,7 @@ def _predict_partition(route: _Route, batches: Iterable[pa.RecordBatch]) -> Iter
         rows = batch.filter(pc.invert(is_cell))
         if rows.num_rows == 0:
             continue
-        model = model or _model_of(route, cells)  # cells come first: all are there
+        model = model or _model_of(route, cells)  # cells are sorted before rows, so that all are there
         X = np.frombuffer(b"".join(rows.column("x").to_pylist()), dtype=np.float32)
         out = pa.StructArray.from_arrays(
             route.reader.outputs(model, X.reshape(rows.num_rows, route.reader.n_features)), fields=_ARROW_OUTPUTS

@@ -1,4 +1,4 @@
-"""`LocalSVMRegressor`: means, quantiles and expectiles by local kernel machines on Spark."""
+"""`LocalSVMRegressor`: means, quantiles and expectiles by local support vector machines, on Spark."""
 
 from __future__ import annotations
 
@@ -9,10 +9,22 @@ from pyspark.sql import DataFrame
 
 from localsvm.estimators.parameters import check_choice, check_fraction
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalRegressor, LocalSVR
+from localsvm.spark.base import LocalSVMModel, LocalSVMParams, Storable, param
 from localsvm.spark.fit import fit_distributed
-from localsvm.spark.model import LocalSVMModel
-from localsvm.spark.params import RegressorParams
-from localsvm.spark.persistence import Storable
+
+
+class RegressorParams(LocalSVMParams):
+    """Parameters of the regressor and its model."""
+
+    _local = LocalSVR
+
+    loss = param("loss", "'squared', 'epsilon_insensitive', 'quantile' or 'expectile'")
+    epsilon = param("epsilon", "half the width of the tube of 'epsilon_insensitive'")
+    level = param("level", "level of 'quantile' and 'expectile'")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(level=0.5)
 
 
 class LocalSVMRegressionModel(LocalSVMModel, RegressorParams):
@@ -20,30 +32,30 @@ class LocalSVMRegressionModel(LocalSVMModel, RegressorParams):
 
 
 class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[misc]
-    """Regression on Spark that tunes itself.
+    """Regression on Spark, with all hyper-parameters selected by cross-validation in each cell.
 
-    Rows are cut into coarse cells, each of which comes to one task by one shuffle. There it is cut into cells, and
-    these are trained by the code of `localsvm.LocalSVR`. The model is the one that one machine fits to the same rows,
-    to the bit.
+    Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
+    cells and trains these with the code of `localsvm.LocalSVR`. The model is the one that the estimators of `localsvm`
+    fit to the same rows, to the bit.
 
     Parameters
     ----------
     featuresCol : str or list of str, default="features"
-        A column of vectors or of arrays of numbers; or several columns of numbers.
+        A column of vectors or of arrays of numbers, or several numeric columns.
     labelCol : str, default="label"
         Targets, numbers.
     weightCol : str, optional
-        Weights: 0 is as if absent, an integer as if repeated.
+        Sample weights. Rows of weight 0 are ignored; an integer weight is equivalent to repeating the row.
     predictionCol : str, default="prediction"
         Column that `transform` adds.
     loss : {"squared", "epsilon_insensitive", "quantile", "expectile"}, default="squared"
-        The mean, robustly the middle, a quantile or an expectile: `localsvm.LocalSVR`, `LocalQuantileRegressor` and
+        The mean, a robust center, a quantile or an expectile: `localsvm.LocalSVR`, `LocalQuantileRegressor` and
         `LocalExpectileRegressor`.
     epsilon : float, default=0.1
         Half the width of the tube of "epsilon_insensitive", in units of the target.
     level : float, default=0.5
         Level of "quantile" and "expectile", between 0 and 1.
-    cell_size, n_folds, grid, kernel, scaling, search, refit, random_state
+    cell_size, n_folds, grid, kernel, relevance, scaling, search, refit, random_state
         As in `localsvm.LocalSVR`.
     coarse_size, max_memory, checkpoint, transform_by
         As in `LocalSVMClassifier`.
@@ -70,7 +82,7 @@ class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[m
         loss, level = self.getOrDefault(self.loss), check_fraction("level", self.getOrDefault(self.level))
         check_choice("loss", loss, ("squared", "epsilon_insensitive", "quantile", "expectile"))
         if loss == "quantile":
-            return LocalQuantileRegressor(quantile=level, **self._common())
+            return LocalQuantileRegressor(quantile=level, **self._parameters_of(LocalQuantileRegressor))
         if loss == "expectile":
-            return LocalExpectileRegressor(expectile=level, **self._common())
-        return LocalSVR(loss=loss, epsilon=self.getOrDefault(self.epsilon), **self._common())
+            return LocalExpectileRegressor(expectile=level, **self._parameters_of(LocalExpectileRegressor))
+        return LocalSVR(**self._parameters_of(LocalSVR))

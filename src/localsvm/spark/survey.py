@@ -1,7 +1,7 @@
-"""The first pass over the rows: how many there are, what is wrong with them, ends of columns, classes.
+"""The first pass over the rows: their number, invalid values, the range of every column, and the classes.
 
-Enters: the columns of a training. Leaves: a `Survey` of all rows, merged from those of the partitions, or an error that
-names the column and counts the rows. Sums are exact, so that they round alike for any order of the rows.
+Input: the frame of a fit. Output: a `Survey` of all rows, merged from those of the partitions, or an error that names
+the column and counts the rows. Sums are exact, so that their rounding does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
 from localsvm.errors import InvalidData
-from localsvm.spark.columns import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+from localsvm.spark.rows import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
 from localsvm.storage.record import pack, unpack
 
 FloatArray = NDArray[np.float64]
@@ -30,52 +30,52 @@ _SCHEMA = "survey binary"
 
 @dataclass(frozen=True)
 class Mass:
-    """The weight of a class: a sum to twice the precision of a number, and the largest of its terms."""
+    """Total weight of a class, in twice the precision of a double, and the largest weight of a row."""
 
     total: tuple[float, ...] = ()
     largest: float = 0.0
 
     @classmethod
     def of(cls, weight: FloatArray) -> Mass:
-        """Sum up weights."""
+        """Return the mass of rows with these weights."""
         return cls(_exact_sum(weight.tolist()), float(weight.max()))
 
     def __add__(self, other: Mass) -> Mass:
-        """Return the mass of both."""
+        """Return the mass of both parts together."""
         return Mass(_exact_sum((*self.total, *other.total)), max(self.largest, other.largest))
 
 
 def _exact_sum(terms: Sequence[float]) -> tuple[float, float]:
-    """Return a sum and what rounding took from it."""
+    """Return a sum and its rounding error."""
     total = math.fsum(terms)
     return total, math.fsum((*terms, -total))
 
 
 @dataclass(frozen=True)
 class Survey:
-    """What is known of rows."""
+    """Counts, invalid values, ranges and classes of some rows."""
 
     n_rows: int = 0
     n_present: int = 0
-    """Rows of positive weight: the others are as if absent."""
+    """Rows of positive weight; the others are ignored."""
     no_features: int = 0
     """Rows whose features are null."""
     bad_targets: int = 0
     bad_weights: int = 0
     sizes: dict[int, int] = field(default_factory=dict)
-    """How many rows have how many features."""
+    """Number of rows by number of features."""
     bad_values: dict[int, int] = field(default_factory=dict)
-    """How many values are null, NaN or infinite, by feature."""
+    """Number of values that are null, NaN or infinite, by feature."""
     low: FloatArray | None = None
     high: FloatArray | None = None
-    """Least and largest number of every feature."""
+    """Minimum and maximum of every feature."""
     target_ends: tuple[float, float] = (math.inf, -math.inf)
     largest_weight: float = 0.0
     classes: dict[float, Mass] = field(default_factory=dict)
-    """The mass of every target, if targets are classes; of more than `MOST_CLASSES` some."""
+    """Mass by label, for classifications; at most `MOST_CLASSES` + 1 labels."""
 
     def __add__(self, other: Survey) -> Survey:
-        """Return the survey of both."""
+        """Return the survey of both parts together."""
         labels = sorted({*self.classes, *other.classes})[: MOST_CLASSES + 1]
         none = Mass()
         return Survey(
@@ -104,7 +104,7 @@ class Survey:
 
     @property
     def ends(self) -> FloatArray:
-        """Two rows, which have the ends of all columns."""
+        """Two rows: minima and maxima of all features."""
         assert self.low is not None and self.high is not None
         return np.stack([self.low, self.high])
 
@@ -116,7 +116,7 @@ def _of_both(choose: np.ufunc, one: FloatArray | None, other: FloatArray | None)
 
 
 def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, *, classes: bool) -> Survey:
-    """Survey a training frame, with the masses of its classes if it has them; refuse rows that are no use."""
+    """Survey a frame of `training_frame`; raise `InvalidData` if its rows cannot be used."""
     parts = frame.mapInArrow(partial(_survey_partition, classes), _SCHEMA).toArrow().column("survey").to_pylist()
     survey = sum((_read(part) for part in parts), Survey())
     _check(survey, features, label, weight)
@@ -172,17 +172,17 @@ def _read(record: bytes) -> Survey:
 
 
 def _check(survey: Survey, features: FeatureColumns, label: str, weight: str | None) -> None:
-    """Refuse rows, in the order in which users can do something about it."""
+    """Raise for the first problem, most general first."""
     n = survey.n_rows
     if n == 0:
-        raise InvalidData("the frame has 0 rows: there is nothing to learn from.")
+        raise InvalidData("the data frame has 0 rows.")
     if survey.no_features:
         raise InvalidData(f"column {features!r} is null in {survey.no_features} of {n} rows. Drop these rows.")
     if len(survey.sizes) > 1:
         found = ", ".join(f"{size} in {count} rows" for size, count in sorted(survey.sizes.items()))
         raise InvalidData(f"column {features!r} has different numbers of features: {found}. All rows need the same.")
     if survey.n_features == 0:
-        raise InvalidData(f"column {features!r} has vectors of size 0 in {n} rows: at least one feature is needed.")
+        raise InvalidData(f"column {features!r} has vectors of size 0 in {n} rows. At least one feature is needed.")
     if survey.bad_values:
         raise InvalidData(_bad_values(survey, features))
     if survey.bad_targets:
@@ -192,17 +192,18 @@ def _check(survey: Survey, features: FeatureColumns, label: str, weight: str | N
     if survey.bad_weights:
         raise InvalidData(
             f"column {weight!r} is null, NaN, infinite or negative in {survey.bad_weights} of {n} rows. Weights must "
-            "be zero or positive; leave rows out by weight 0."
+            "be zero or positive; weight 0 ignores a row."
         )
     if survey.n_present == 0:
-        raise InvalidData(f"column {weight!r} is 0 in all {n} rows: there is nothing to learn from.")
+        raise InvalidData(f"column {weight!r} is 0 in all {n} rows. At least one weight must be positive.")
 
 
 def _bad_values(survey: Survey, features: FeatureColumns) -> str:
     place, count = max(survey.bad_values.items(), key=lambda item: (item[1], -item[0]))
-    column = f"place {place} of column {features!r}" if isinstance(features, str) else f"column {features[place]!r}"
-    others = f", and so are {len(survey.bad_values) - 1} other features" if len(survey.bad_values) > 1 else ""
+    column = f"element {place} of column {features!r}" if isinstance(features, str) else f"column {features[place]!r}"
+    more = len(survey.bad_values) - 1
+    others = f" (and {more} more such feature{'s' if more > 1 else ''})" if more else ""
     return (
-        f"{column} is null, NaN or infinite in {count} of {survey.n_rows} rows{others}. Drop these rows, or fill "
-        "them with Imputer."
+        f"{column} is null, NaN or infinite in {count} of {survey.n_rows} rows{others}. Drop these rows, or "
+        "impute them with Imputer."
     )

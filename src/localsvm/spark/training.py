@@ -1,7 +1,7 @@
-"""One shuffle, then every coarse cell is trained in the task that has its rows, by the code of one machine.
+"""Training: one shuffle, then every task trains the coarse cell that it has received, with the code of `LocalSVC`.
 
-Enters: a frame of rows and `CoarseCells`. Leaves: a frame of trained cells, one row each: a few numbers, its record,
-and what the driver needs to decide. Tasks are numbered by size, so that the largest coarse cells begin first.
+Input: the rows of a fit and the coarse cells. Output: a data frame of trained cells, one row per cell: its summary, its
+record, and what the driver needs for the decision. Tasks are numbered by size: the largest coarse cells start first.
 """
 
 from __future__ import annotations
@@ -32,17 +32,15 @@ from localsvm.fit.training import train_cells
 from localsvm.model.table import cell_row
 from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
-from localsvm.spark.blocks import SCHEMA as BLOCKS
-from localsvm.spark.blocks import Block, read_blocks, write_blocks
-from localsvm.spark.coarse import Rows, Sized
-from localsvm.spark.columns import Layout, TrainingRows
+from localsvm.spark.coarse import Sized
+from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, TrainingRows, read_blocks, write_blocks
 from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
 from localsvm.storage.parts import PARTITION
 from localsvm.storage.record import pack
 
 COLUMNS = {
     "coarse": "int",
-    "place": "int",  # within the coarse cell
+    "place": "int",  # number of the cell within its coarse cell
     "rows": "long",
     "radius": "double",
     "total_weight": "double",
@@ -56,10 +54,10 @@ COLUMNS = {
     "attempt": "int",
     "finished": "double",
     "record": "binary",
-    "tree": "binary",  # of the coarse cell, with its first cell
-    "left_out": "binary",
+    "tree": "binary",  # partition of the coarse cell, only in the row of its first cell
+    "out_of_fold": "binary",  # scores, only of classifications
 }
-"""A trained cell as a row of a frame."""
+"""A trained cell as a row of a data frame."""
 
 _ARROW_TYPES = {
     "int": pa.int32(),
@@ -72,18 +70,18 @@ _ARROW_TYPES = {
 
 
 def frame_schema(columns: dict[str, str]) -> str:
-    """Return the schema of a frame."""
+    """Return columns as a schema of Spark."""
     return ", ".join(f"{name}: {kind}" for name, kind in columns.items())
 
 
 def arrow_schema(columns: dict[str, str]) -> pa.Schema:
-    """Return the same schema as Arrow has it."""
+    """Return columns as a schema of Arrow."""
     return pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in columns.items()])
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a worker needs to assign rows to tasks, and to train."""
+    """Everything a task needs to route rows to coarse cells, and to train them."""
 
     settings: FitSettings
     cell: CellSettings
@@ -96,20 +94,20 @@ class Training:
 
     @property
     def task_of(self) -> NDArray[np.int32]:
-        """The task of every coarse cell: the largest have the first."""
+        """Task number of every coarse cell, in descending order of size."""
         tasks = np.empty(len(self.sized.sizes), dtype=np.int32)
         tasks[np.argsort(-self.sized.sizes, kind="stable")] = np.arange(len(tasks), dtype=np.int32)
         return tasks
 
     def is_cell(self, coarse: int) -> bool:
-        """Return whether a coarse cell need not be cut."""
+        """Return whether a coarse cell is small enough to be a cell."""
         found = self.sized
         return bool(found.coarse.nodes) and self.limit.allows(int(found.sizes[coarse]), float(found.radii[coarse]))
 
 
 def trained_cells(rows: Rows, training: Training) -> DataFrame:
-    """Return the frame of trained cells; the work is done when it is asked for."""
-    blocks = rows.frame.mapInArrow(partial(_assigned_blocks, training), BLOCKS)
+    """Return the data frame of trained cells; Spark trains them when the frame is evaluated."""
+    blocks = rows.frame.mapInArrow(partial(_assigned_blocks, training), BLOCK_SCHEMA)
     shuffled = blocks.repartitionById(len(training.sized.sizes), "part")
     return shuffled.mapInArrow(partial(_train_partition, training), frame_schema(COLUMNS))
 
@@ -136,7 +134,7 @@ def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterato
     rows = ScaledRows(block.rows.X)
     tree, members = _cut(training, coarse, rows, block.hashes, n_threads)
     tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
-    memory = MemoryLimit.of(settings.max_memory or _share_of_memory(n_threads))
+    memory = MemoryLimit.of(settings.max_memory or _memory_of_task(n_threads))
     plan = plan_memory(members.sizes, rows.n_features, training.cell, n_threads, memory)
     where = {"coarse": coarse, "host": socket.gethostname(), "attempt": context.attemptNumber()}
     for cell in train_cells(tasks, members.sizes, training.cell, plan):
@@ -154,8 +152,8 @@ def _cut(
         return build_voronoi(rows, hashes, training.limit, pool.map)
 
 
-def _share_of_memory(n_threads: int) -> int | None:
-    """Return the bytes that a task may take: the share of the machine's that its cores are."""
+def _memory_of_task(n_threads: int) -> int | None:
+    """Return the memory of the worker in proportion to the cores of the task; None if it is unknown."""
     import joblib  # takes a moment, which only tasks that train need to wait
 
     available = available_memory()
@@ -171,11 +169,11 @@ def _records(cell: TrainedCell, settings: FitSettings, tree: dict[str, Any] | No
     scores = cell.out_of_fold if settings.cell.reduction.is_classification else None
     return {
         "record": record_of(CELL.write(cell)),
-        "left_out": None if scores is None else record_of(OUT_OF_FOLD.write(scores)),
+        "out_of_fold": None if scores is None else record_of(OUT_OF_FOLD.write(scores)),
         "tree": None if tree is None else record_of(tree),
     }
 
 
 def record_of(value: object) -> bytes:
-    """Return a plain value as bytes."""
+    """Return a plain value as the bytes of a record."""
     return b"".join(pack(value))

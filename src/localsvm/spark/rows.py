@@ -1,0 +1,228 @@
+"""Training rows: columns of a data frame -> arrays in a task -> blocks that travel between tasks.
+
+Input: a data frame and the names of its columns. Output: a frame of three columns that Arrow transfers, its batches as
+`TrainingRows`, and these as `Block`s. The rows of a batch that belong to the same coarse cell are one row of bytes, so
+that a shuffle moves thousands of blocks instead of millions of vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, FloatType, NumericType
+
+from localsvm.data.scaling import Scaling
+from localsvm.errors import InvalidData, InvalidParameter
+from localsvm.partition.base import Members
+
+FEATURES, TARGET, WEIGHT = "features", "target", "weight"
+
+FeatureColumns = str | list[str]
+"""A column of vectors or of arrays of numbers, or several numeric columns."""
+
+BLOCK_SCHEMA = "part int, X binary, y binary, weight binary, hashes binary, counts binary"
+
+
+# ------------------------------------------------------------------- columns of a frame, on the driver
+
+
+def training_frame(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None) -> DataFrame:
+    """Return features, target and weight as numbers; raise for missing or non-numeric columns before any job runs."""
+    weights = F.lit(1.0) if weight is None else number_column(frame, weight, "weightCol")
+    return frame.select(
+        feature_column(frame, features).alias(FEATURES),
+        number_column(frame, label, "labelCol").alias(TARGET),
+        weights.alias(WEIGHT),
+    )
+
+
+def feature_column(frame: DataFrame, features: FeatureColumns) -> Column:
+    """Return the features of every row as an array of numbers; null where a vector is null."""
+    # Imported here: pyspark.ml takes as long as all the rest that a task on a worker imports.
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.ml.linalg import VectorUDT
+
+    if not isinstance(features, str):
+        if not features:
+            raise InvalidParameter("featuresCol=[] names no columns.")
+        return F.array(*(number_column(frame, name, "featuresCol") for name in features))
+    found, kind = _column(frame, features, "featuresCol")
+    if isinstance(kind, VectorUDT):
+        return F.when(found.isNotNull(), vector_to_array(found))
+    if isinstance(kind, ArrayType) and _is_number(kind.elementType):
+        # Floats are not cast: tasks convert them to double faster than Spark does.
+        return found if isinstance(kind.elementType, FloatType | DoubleType) else found.cast("array<double>")
+    if _is_number(kind):
+        return F.array(found.cast("double"))
+    raise InvalidData(
+        f"column {features!r} has type {kind.simpleString()}: give a column of vectors (see VectorAssembler) or of "
+        "arrays of numbers, or a list of numeric columns."
+    )
+
+
+def number_column(frame: DataFrame, name: str, parameter: str) -> Column:
+    """Return a numeric or boolean column as double."""
+    found, kind = _column(frame, name, parameter)
+    if not _is_number(kind):
+        raise InvalidData(
+            f"column {name!r} has type {kind.simpleString()}, but {parameter} needs numbers. Convert text with "
+            "StringIndexer."
+        )
+    return found.cast("double")
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column with backticks, so that a dot in it does not select a field."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _column(frame: DataFrame, name: str, parameter: str) -> tuple[Column, DataType]:
+    if name not in frame.columns:
+        raise InvalidParameter(f"{parameter}={name!r}, but the columns are {', '.join(map(repr, frame.columns))}.")
+    return F.col(quoted(name)), frame.schema[name].dataType
+
+
+def _is_number(kind: DataType) -> bool:
+    return isinstance(kind, NumericType | BooleanType)
+
+
+# --------------------------------------------------------------------------------- arrays, in a task
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Some rows of positive weight."""
+
+    X: NDArray[np.floating]
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
+
+    def __getitem__(self, rows: Any) -> TrainingRows:
+        """Return the selected rows."""
+        return TrainingRows(self.X[rows], self.y[rows], self.weight[rows])
+
+
+def matrix_of(column: pa.ListArray, n_features: int) -> NDArray[np.float64]:
+    """Return a column of lists without nulls as a matrix."""
+    return np.asarray(floats(column.flatten()).reshape(len(column), n_features))
+
+
+def floats(values: pa.Array) -> NDArray[np.float64]:
+    """Return numbers as float64; null becomes NaN."""
+    return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Number of features, and for classification the labels in ascending order."""
+
+    n_features: int
+    classes: tuple[float, ...] | None = None
+
+    def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[TrainingRows]:
+        """Yield the rows of positive weight, batch by batch; a `Survey` has checked them before."""
+        for batch in batches:
+            X = matrix_of(batch.column(FEATURES), self.n_features)
+            rows = TrainingRows(X, self._targets(floats(batch.column(TARGET))), floats(batch.column(WEIGHT)))
+            yield rows if rows.weight.all() else rows[rows.weight > 0]
+
+    def _targets(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Encode two classes as -1 and 1, more as 0, 1, 2, ...; regression targets are unchanged."""
+        if self.classes is None:
+            return y
+        index = np.searchsorted(self.classes, y)
+        return np.where(index == 1, 1.0, -1.0) if len(self.classes) == 2 else index.astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """All rows of a fit: a frame of `training_frame`, and how to read it."""
+
+    frame: DataFrame
+    layout: Layout
+    n_rows: int
+    """Number of rows of positive weight."""
+    seed: int
+
+
+# -------------------------------------------------------------------------------- blocks, between tasks
+
+
+@dataclass(frozen=True)
+class Block:
+    """Distinct or repeated rows, with the hashes of their unscaled features and the multiplicity of each."""
+
+    rows: TrainingRows
+    hashes: NDArray[np.uint64]
+    counts: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """Return the number of rows, multiplicities not counted."""
+        return len(self.hashes)
+
+    def __getitem__(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Block:
+        """Return the selected rows."""
+        return Block(self.rows[rows], self.hashes[rows], self.counts[rows])
+
+    def smallest(self, count: int) -> Block:
+        """Return the rows with the `count` smallest distinct hashes, duplicates included."""
+        distinct = np.unique(self.hashes)
+        return self if len(distinct) <= count else self[self.hashes <= distinct[count - 1]]
+
+    def scaled(self, scaling: Scaling) -> Block:
+        """Return the block with scaled features."""
+        rows = TrainingRows(scaling.apply(self.rows.X), self.rows.y, self.rows.weight)
+        return Block(rows, self.hashes, self.counts)
+
+    def merged(self) -> Block:
+        """Return the block with duplicate rows merged and counted."""
+        keys = np.rec.fromarrays([self.hashes, self.rows.y, self.rows.weight])
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        counts = np.bincount(inverse.ravel(), weights=self.counts, minlength=len(first)).astype(np.int64)
+        return Block(self.rows[first], self.hashes[first], counts)
+
+
+def write_blocks(block: Block, parts: NDArray[np.integer], n_parts: int) -> Iterator[pa.RecordBatch]:
+    """Yield one batch with a row of bytes for every part that has rows."""
+    groups = Members.of_labels(parts, n_parts)
+    found = np.flatnonzero(groups.sizes).tolist()
+    if not found:
+        return
+    blocks = [block[groups.rows(part)] for part in found]
+    arrays = {
+        "X": [np.ascontiguousarray(own.rows.X) for own in blocks],
+        "y": [own.rows.y for own in blocks],
+        "weight": [own.rows.weight for own in blocks],
+        "hashes": [own.hashes for own in blocks],
+        "counts": [own.counts for own in blocks],
+    }
+    columns = {name: pa.array([part.tobytes() for part in values], pa.binary()) for name, values in arrays.items()}
+    yield pa.RecordBatch.from_pydict({"part": pa.array(found, pa.int32()), **columns})
+
+
+def read_blocks(batches: Iterable[pa.RecordBatch], n_features: int, dtype: type[np.floating]) -> dict[int, Block]:
+    """Return the rows of every part; `dtype` is that of the features when they were written."""
+    pieces: dict[int, list[dict[str, bytes]]] = {}
+    for batch in batches:
+        for values in batch.to_pylist():
+            pieces.setdefault(values["part"], []).append(values)
+    return {part: _join(found, n_features, dtype) for part, found in pieces.items()}
+
+
+def _join(pieces: list[dict[str, bytes]], n_features: int, dtype: type[np.floating]) -> Block:
+    """Return the block of all pieces of a part."""
+
+    def joined(name: str, dtype: type[np.generic]) -> NDArray[Any]:
+        return np.concatenate([np.frombuffer(piece[name], dtype) for piece in pieces])
+
+    rows = TrainingRows(
+        joined("X", dtype).reshape(-1, n_features), joined("y", np.float64), joined("weight", np.float64)
+    )
+    return Block(rows, joined("hashes", np.uint64), joined("counts", np.int64))

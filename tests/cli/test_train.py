@@ -11,7 +11,7 @@ from shell import FAST, toy_table
 
 import localsvm
 from localsvm.data.files import open_file
-from localsvm.data.files.loading import Roles, Room, load
+from localsvm.data.files.loading import MemoryBudget, Roles, load
 
 ALL_TASKS = [
     ("classify", "kind", "LocalSVC", ("--ignore", "amount")),
@@ -41,7 +41,7 @@ def test_the_task_is_inferred_from_the_target(shell, toy_files, target, ignored,
 def test_the_model_equals_that_of_python(shell, toy_files):
     shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST)
     file = open_file(toy_files / "train.parquet")
-    loaded = load(file, Roles("kind", ignored=("amount", "id")), Room(10**9, str(shell.directory)))
+    loaded = load(file, Roles("kind", ignored=("amount", "id")), MemoryBudget(10**9, str(shell.directory)))
     expected = localsvm.LocalSVC(cell_size=100, grid=3, random_state=0).fit(loaded.table, loaded.target)
     found = localsvm.load(shell.path("model.lsvm"))
     np.testing.assert_array_equal(found.predict_proba(loaded.table), expected.predict_proba(loaded.table))

@@ -7,7 +7,8 @@ from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, Loca
 from localsvm.data import toy_mixture
 from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
-from localsvm.fit.trial import TargetRows, run_trial
+from localsvm.estimators.base import check_training_data
+from localsvm.fit.trial import run_trial
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -149,10 +150,9 @@ def test_bad_input_is_refused_as_in_a_fit():
 
 def trial_of(estimator, X, y, n_train):
     """A trial on the first rows, with the others held out."""
-    checked = estimator._check(X, y, None)
-    rows = TargetRows(checked.rows, checked.target, checked.weight)
-    train, held_out = rows.some(np.arange(n_train)), rows.some(np.arange(n_train, len(y)))
-    return run_trial(train, held_out, checked.settings, most_rows=10**6)
+    data = check_training_data(estimator, X, y, None)
+    train, held_out = data.rows.some(np.arange(n_train)), data.rows.some(np.arange(n_train, len(y)))
+    return run_trial(train, held_out, data.settings, most_rows=10**6)
 
 
 @pytest.mark.parametrize("partition", ["voronoi", "chunks", "none"])
@@ -169,10 +169,9 @@ def test_a_trial_of_all_cells_is_a_fit(partition):
 def test_the_cells_of_a_trial_are_cells_of_the_whole_fit():
     X, y = toy_mixture(3000, 2, random_state=0)
     estimator = classifier(cell_size=50, grid=2)
-    checked = estimator._check(X, y, None)
-    rows = TargetRows(checked.rows, checked.target, checked.weight)
-    train, held_out = rows.some(np.arange(2000)), rows.some(np.arange(2000, 3000))
-    trial = run_trial(train, held_out, checked.settings, most_rows=500)
+    data = check_training_data(estimator, X, y, None)
+    train, held_out = data.rows.some(np.arange(2000)), data.rows.some(np.arange(2000, 3000))
+    trial = run_trial(train, held_out, data.settings, most_rows=500)
     estimator.fit(X[:2000], y[:2000])
     assert 8 <= trial.tried_cells < trial.n_cells == estimator.n_cells_
     # Each tried cell has the held-out rows and the errors that one of the fitted cells has.

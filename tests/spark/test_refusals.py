@@ -35,7 +35,7 @@ GOOD = ([0.0, 1.0], 0.0, 1.0)
         ([GOOD, ([1.0, 1.0], 1.0, -1.0)], "column 'weight' is null, NaN, infinite or negative in 1 of 2 rows"),
         ([GOOD, ([1.0, 1.0], 1.0, None)], "column 'weight' is null, NaN, infinite or negative in 1 of 2 rows"),
         ([([1.0, 1.0], 1.0, 0.0)] * 3, "column 'weight' is 0 in all 3 rows"),
-        ([GOOD, ([1.0, 1.0], 1.0, 0.0)], "column 'label' has only one class, 0, in 1 rows"),
+        ([GOOD, ([1.0, 1.0], 1.0, 0.0)], "column 'label' contains only one class \\(0\\) in 1 rows"),
         ([([float(i), 0.0], i + 0.5, 1.0) for i in range(1001)], "more than 1000 classes in 1001 rows"),
         ([], "the frame has 0 rows"),
     ],

@@ -19,7 +19,7 @@ from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
 from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
-from localsvm.data.files.loading import Loaded, Roles, Room, load
+from localsvm.data.files.loading import Loaded, MemoryBudget, Roles, load
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
@@ -159,17 +159,17 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
         options.data, FileOptions(**{name: _tuples(value) for name, value in (options.file or {}).items()})
     )
     roles = Roles(options.target, options.weight, options.features, options.ignore)
-    loaded = load(file, roles, _room(options), work.read)
+    loaded = load(file, roles, _memory_budget(options), work.read)
     if isinstance(loaded.table.X, RowFile):  # return unused memory to the system
         give_back_large_blocks()
         pa.default_memory_pool().release_unused()
     return loaded
 
 
-def _room(options: TrainOptions) -> Room:
+def _memory_budget(options: TrainOptions) -> MemoryBudget:
     limit = check_memory("--max-memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
     directory = options.workspace or str(Path(options.output).resolve().parent)
-    return Room(int(_MEMORY_FOR_ROWS * limit), directory)
+    return MemoryBudget(int(_MEMORY_FOR_ROWS * limit), directory)
 
 
 def _task(options: TrainOptions, loaded: Loaded) -> str:

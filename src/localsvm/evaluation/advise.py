@@ -20,13 +20,13 @@ from localsvm.data.labels import Labels
 from localsvm.data.rows import smallest_hashes
 from localsvm.errors import InvalidData
 from localsvm.estimators import LocalSVC, LocalSVR
-from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike
+from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike, check_training_data
 from localsvm.evaluation.intervals import Estimate
 from localsvm.evaluation.paired import Losses
-from localsvm.fit.prepare import FitSettings, present_rows
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress
-from localsvm.fit.trial import TargetRows, Trial, run_trial
-from localsvm.partition.base import hash_blocks
+from localsvm.fit.trial import Trial, run_trial
 from localsvm.partition.build import AUTO_SIZES, PartitionPlan
 
 _LARGER_CELLS = 2.5
@@ -140,9 +140,9 @@ def advise(
     """
     begin = time.perf_counter()
     estimator = _estimator_for(y) if estimator is None else clone(estimator)
-    checked = estimator._check(X, y, sample_weight)
-    settings = replace(checked.settings, checkpoint=None)
-    rows, held_out = _split(TargetRows(*present_rows(checked.rows, checked.target, checked.weight)), settings)
+    data = check_training_data(estimator, X, y, sample_weight)
+    settings = data.settings
+    rows, held_out = _split(data.rows.present(), settings.seed)
     tried = dict(_try_all(rows, held_out, settings, callback))
     chosen = _choose(tried, len(rows.y) + len(held_out.y))
     reduction = settings.cell.reduction
@@ -164,14 +164,14 @@ def _estimator_for(y: TargetsLike) -> LocalEstimator:
     return LocalSVC() if is_class else LocalSVR()
 
 
-def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetRows]:
+def _split(rows: TargetRows, seed: int) -> tuple[TargetRows, TargetRows]:
     """Hold rows out by content hash: duplicates are on one side, and the result does not depend on row order."""
     if len(rows.y) < _FEWEST_ROWS:
         raise InvalidData(
             f"advise needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Fit an estimator directly."
         )
     # A different seed than in the fit, whose samples are the rows with the smallest hashes.
-    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed + 1, map)
+    hashes = rows.hashes(seed + 1)
     out = hashes % np.uint64(_HELD_OUT) == 0
     numbers = np.flatnonzero(out)
     return rows.some(np.flatnonzero(~out)), rows.some(numbers[np.argsort(hashes[numbers], kind="stable")])
@@ -202,7 +202,7 @@ def _try_all(
     rows: TargetRows, held_out: TargetRows, settings: FitSettings, callback: OnProgress | None
 ) -> Iterator[tuple[Losses, Way]]:
     n, size = len(rows.y), settings.partition.cell_size or AUTO_SIZES[0]
-    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed, map)
+    hashes = rows.hashes(settings.seed)
     first: Losses | None = None
     for plan in _plans(n, size):
         some = rows if plan.n_rows == n else rows.some(smallest_hashes(hashes, plan.n_rows))

@@ -13,12 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.weights import read_weights
+from localsvm.estimators.targets import read_weights
 from localsvm.evaluation.cells import CellSums
 from localsvm.evaluation.classes import ClassTally
 from localsvm.evaluation.numbers import LevelTally, MeanTally
 from localsvm.evaluation.result import Evaluation
-from localsvm.partition.base import AveragingPartition
 from localsvm.tasks import Levels
 
 
@@ -62,8 +61,7 @@ class Evaluator:
             self._tally = LevelTally(estimator)
         else:
             self._tally = MeanTally(estimator)
-        averages = isinstance(model.partition, AveragingPartition)
-        self._cells = None if averages else CellSums(len(model.cells), self._tally.n_classes)
+        self._cells = None if model.averages else CellSums(len(model.cells), self._tally.n_classes)
 
     def add(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add a block of rows.

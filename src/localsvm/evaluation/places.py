@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Columns
+from localsvm.data.columns import Encoding
 
 _FEATURES = 3  # at most, per cell
 _STANDS_OUT = 1.0  # standard deviations over the centers
@@ -50,11 +50,11 @@ def feature_names(estimator: Any) -> list[str]:
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def model_columns(names: list[str], columns: Columns | None) -> tuple[list[str], int]:
+def model_columns(names: list[str], columns: Encoding | None) -> tuple[list[str], int]:
     """Return the names of the encoded columns, and how many of them are numbers.
 
-    >>> from localsvm.data.columns import Category, Columns
-    >>> columns = Columns((0,), (2.0,), (0,), (Category(1, ("blue", "red"), True, False),))
+    >>> from localsvm.data.columns import Category, Encoding
+    >>> columns = Encoding((0,), (2.0,), (0,), (Category(1, ("blue", "red"), True, False),))
     >>> model_columns(["size", "colour"], columns)
     (['size', 'size missing', 'colour = blue', 'colour = red', 'colour = rare'], 1)
     """

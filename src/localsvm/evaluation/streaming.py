@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
-from localsvm.data.files.schema import Kind
-from localsvm.data.files.table import read_ahead
-from localsvm.data.rows import PreparedRows
+from localsvm.data.files.reading import read_ahead
+from localsvm.data.files.table import Kind
+from localsvm.data.rows import ScaledRows
 from localsvm.errors import InvalidData
-from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.base import LocalEstimator, check_rows
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
 from localsvm.evaluation import Evaluation, Evaluator
@@ -63,11 +63,7 @@ class Features:
         begin = 0
         for batch in batches:
             begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
-        for j, name in enumerate(self.names):
-            if name in codes:
-                known = ~np.isnan(X[:, j])
-                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
-        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
         return Table(X, lists, self.labels)
 
 
@@ -142,21 +138,21 @@ def _predict_batches(
 
 def _with_rows(
     estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
-) -> Generator[tuple[Any, PreparedRows], None, None]:
-    """Yield the columns to keep, and prepared rows. Two buffers alternate: allocating takes longer than filling."""
+) -> Generator[tuple[Any, ScaledRows], None, None]:
+    """Yield the columns to keep, and scaled rows. Two buffers alternate: allocating takes longer than filling."""
     used: deque[Any] = deque([None, None], maxlen=2)
     parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
     while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
         n_rows = sum(batch.num_rows for batch in batches)
         room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
         used.append(room)
-        checked = estimator._rows(features.table(batches, room[:n_rows]))
+        checked = check_rows(estimator, features.table(batches, room[:n_rows]))
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
-        yield kept, PreparedRows.of(checked, estimator.model_.scaling)
+        yield kept, ScaledRows.of(checked, estimator.model_.scaling)
 
 
 def _predicted(
-    estimator: LocalEstimator, rows: PreparedRows | None, probabilities: bool
+    estimator: LocalEstimator, rows: ScaledRows | None, probabilities: bool
 ) -> list[tuple[str, NDArray[Any] | None]]:
     """Return the columns of predictions, with None as values if there are no rows."""
     if isinstance(estimator, LocalSVC):

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from localsvm.data.rows import ScaledRows
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
+from localsvm.estimators.base import check_rows
 from localsvm.evaluation.places import feature_names, model_columns
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
@@ -276,7 +277,7 @@ def _most_frequent(values: Any) -> float:
 
 
 def _sample_rows(estimator: Any, X: Any) -> NDArray[np.float32]:
-    rows = ScaledRows(estimator._rows(X), estimator.model_.scaling)
+    rows = ScaledRows(check_rows(estimator, X), estimator.model_.scaling)
     wanted = np.unique(np.linspace(0, len(rows) - 1, min(_MOST_POINTS, len(rows))).astype(np.intp))
     return rows.take(wanted)
 

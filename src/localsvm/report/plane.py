@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from localsvm.data.types import FloatArray
+from localsvm.partition.tree import is_leaf, leaf_number
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.report.style import percent
 
@@ -66,10 +67,10 @@ def cell_polygons(partition: VoronoiPartition, low: FloatArray, high: FloatArray
         centers = node.centers.astype(np.float64)
         for center, child in zip(centers, node.children.tolist(), strict=True):
             part = _nearest_part(region, center, centers)
-            if child >= 0:
-                waiting.append((child, part))
+            if is_leaf(child):
+                polygons[leaf_number(child)] = part
             else:
-                polygons[-1 - child] = part
+                waiting.append((child, part))
     return polygons
 
 

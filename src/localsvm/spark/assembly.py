@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -27,10 +26,8 @@ from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.spark.distributed import FINISHED, Finishing
 from localsvm.spark.training import Training, arrow_schema
-from localsvm.storage.cell_record import read_out_of_fold
-from localsvm.storage.fields import Fields
-from localsvm.storage.parts import read_partition
-from localsvm.storage.record import unpack
+from localsvm.storage.cell_record import OUT_OF_FOLD
+from localsvm.storage.parts import PARTITION
 
 SMALL_MODEL = 64 << 20
 """Bytes up to which a model comes to the driver as soon as it is trained, so that no task is run twice for it."""
@@ -122,7 +119,13 @@ def assemble(trained: Trained, training: Training) -> Assembled:
     model = LocalModel(
         n_features, training.scaling, partition, decision.reduction, (), calibration=decision.calibration
     )
-    return Assembled(model, _table(rows), cells, decision, training.sized.coarse)
+    return Assembled(
+        model,
+        CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]),
+        cells,
+        decision,
+        training.sized.coarse,
+    )
 
 
 def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
@@ -140,11 +143,11 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
             )
         record = cells[coarse][0]["tree"]
         if record is None:
-            centre = sized.coarse.centre(coarse)[None, :]
+            centre = sized.coarse.center(coarse)[None, :]
             trees.append(VoronoiPartition(centre, sized.radii[[coarse]], ()))
         else:
             what = f"the tree of coarse cell {coarse}"
-            tree = read_partition(Fields(unpack(record, what), what), len(cells[coarse]), n_features)
+            tree = PARTITION.unpack(record, what, n_cells=len(cells[coarse]), n_features=n_features)
             assert isinstance(tree, VoronoiPartition)
             trees.append(tree)
     return trees
@@ -163,8 +166,7 @@ def _judge(rows: list[Row], training: Training) -> FittedDecision:
 
 
 def _left_out(record: bytes, n_scores: int) -> Any:
-    what = "the left-out samples of a cell"
-    return read_out_of_fold(Fields(unpack(record, what), what), n_scores)
+    return OUT_OF_FOLD.unpack(record, "the out-of-fold scores of a cell", n_scores=n_scores)
 
 
 def _finished_rows(cells: DataFrame, rows: list[Row]) -> list[Row]:
@@ -176,23 +178,3 @@ def _finished_rows(cells: DataFrame, rows: list[Row]) -> list[Row]:
 def _local_frame(rows: list[Row], session: SparkSession) -> DataFrame:
     columns = [{name: row[name] for name in FINISHED} for row in rows]
     return session.createDataFrame(pa.Table.from_pylist(columns, schema=arrow_schema(FINISHED)))
-
-
-def _table(rows: list[Row]) -> CellTable:
-    def column(name: str, dtype: type[np.generic]) -> NDArray[Any]:
-        return np.array([row[name] for row in rows], dtype=dtype)
-
-    def joined(name: str) -> NDArray[np.float64]:
-        return np.concatenate([np.zeros(0), *(np.asarray(row[name], dtype=np.float64) for row in rows)])
-
-    return CellTable(
-        size=column("rows", np.int64),
-        radius=column("radius", np.float64),
-        total_weight=column("total_weight", np.float64),
-        risk=column("risk", np.float64),
-        risk_error=column("risk_error", np.float64),
-        support_vectors=column("support_vectors", np.int64),
-        n_problems=np.array([len(row["width"]) for row in rows], dtype=np.int64),
-        width=joined("width"),
-        lam=joined("lam"),
-    )

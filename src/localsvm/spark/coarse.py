@@ -18,7 +18,8 @@ from pyspark.sql import DataFrame
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
-from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
+from localsvm.partition.tree import descend
+from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, sample_centers
 from localsvm.spark.blocks import SCHEMA, Block, read_blocks, write_blocks
 from localsvm.spark.columns import Layout
 
@@ -105,7 +106,7 @@ def _centres(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
     # One row of each content, in the order of the hashes, as in `build_voronoi`.
     _, first, inverse = np.unique(sample.hashes, return_index=True, return_inverse=True)
     copies = np.bincount(inverse, weights=sample.copies).astype(np.int64)
-    return sample_centres(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), copies, n_rows, size)
+    return sample_centers(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), copies, n_rows, size)
 
 
 def _draw(

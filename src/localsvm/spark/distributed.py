@@ -21,11 +21,11 @@ from localsvm.decision.decide import FittedDecision
 from localsvm.errors import InvalidFile
 from localsvm.partition.coarse import CoarseCells
 from localsvm.spark.training import COLUMNS, arrow_schema, frame_schema, record_of
-from localsvm.storage.cell_record import cell_values, read_cell
-from localsvm.storage.fields import Fields
+from localsvm.storage.cell_record import CELL
 from localsvm.storage.model_file import StoredModel, headline_values, read_headline
-from localsvm.storage.parts import coarse_values, read_coarse
+from localsvm.storage.parts import COARSE
 from localsvm.storage.record import unpack
+from localsvm.storage.schema import Fields, integer, maybe
 from localsvm.tasks import Reduction
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class DistributedModel:
         self.cells.write.mode(mode).parquet(f"{path}/cells")
         values = {
             **headline_values(self.headline),
-            "coarse": coarse_values(self.coarse),
+            "coarse": COARSE.write(self.coarse) if self.coarse.nodes else None,
             "n_bytes": self.n_bytes,
             "tasks": self.tasks,
         }
@@ -96,18 +96,18 @@ class DistributedModel:
         headline = read_headline(fields)
         return cls(
             headline=headline,
-            coarse=read_coarse(fields.optional("coarse"), headline.model.n_features),
+            coarse=fields.read("coarse", maybe(COARSE), n_features=headline.model.n_features) or CoarseCells(),
             cells=session.read.parquet(f"{path}/cells"),
-            n_bytes=fields.integer("n_bytes"),
-            tasks=list(fields.value("tasks")),
+            n_bytes=fields.read("n_bytes", integer()),
+            tasks=fields.typed("tasks", list),
         )
 
 
 def read_row(row: Mapping[str, Any], reduction: Reduction, n_features: int) -> TrainedCell:
     """Return the cell of a row."""
     what = f"cell {row['cell']} of the model"
-    fields = Fields(unpack(row["record"], what), what)
-    return read_cell(fields, n_features, reduction.n_outputs, dict(zip(PHASES, row["seconds"], strict=True)))
+    cell = CELL.unpack(row["record"], what, n_features=n_features, n_outputs=reduction.n_outputs)
+    return replace(cell, seconds=dict(zip(PHASES, row["seconds"], strict=True)))
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Finishing:
         """Return the row of the model of that of a trained cell."""
         number = int(self.numbers[row["coarse"]][row["place"]])
         cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
-        record = record_of(cell_values(replace(cell, number=number)))
+        record = record_of(CELL.write(replace(cell, number=number)))
         return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
 
 

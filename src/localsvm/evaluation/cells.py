@@ -9,13 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from localsvm.data.types import FloatArray
+from localsvm.data.types import FloatArray, IndexArray
 from localsvm.evaluation.places import Places
 from localsvm.evaluation.result import CellResult, CellTotals
-
-IntArray = NDArray[np.intp]
 
 WORST_CELLS = 20
 """Number of worst cells in an evaluation."""
@@ -34,7 +31,7 @@ class CellSums:
         has_classes = 0 < n_cells * n_classes <= _MOST_NUMBERS
         self._classes = np.zeros((n_cells, n_classes)) if has_classes else None
 
-    def add(self, cell: IntArray, loss: FloatArray, weight: FloatArray, label: IntArray | None) -> None:
+    def add(self, cell: IndexArray, loss: FloatArray, weight: FloatArray, label: IndexArray | None) -> None:
         """Add rows; a label that the model does not know is the number of classes."""
         n_cells = len(self._weight)
         self._n_rows += np.bincount(cell[weight > 0], minlength=n_cells)
@@ -80,7 +77,7 @@ class CellSums:
         )
 
 
-def worst_cells(loss: FloatArray, n_rows: IntArray) -> IntArray:
+def worst_cells(loss: FloatArray, n_rows: IndexArray) -> IndexArray:
     """Return the cells with rows in descending order of their loss, shrunk towards the mean.
 
     >>> worst_cells(np.array([0.1, 1.0, 0.4, np.nan]), np.array([500, 1, 500, 0])).tolist()

@@ -10,12 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from localsvm.data.types import FloatArray
+from localsvm.data.types import FloatArray, IndexArray
 from localsvm.estimators.targets import read_labels
 from localsvm.evaluation.intervals import Estimate, Means, combined, proportion
 from localsvm.evaluation.result import Confusion, Label, Measure, ReliabilityBin
-
-IntArray = NDArray[np.intp]
 
 BINS = 15
 """Number of probability bins, of equal width."""
@@ -40,7 +38,7 @@ class ClassTally:
         self._n_unknown = 0
         self._unknown: dict[Label, None] = {}
 
-    def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, IntArray]:
+    def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, IndexArray]:
         """Add a block of rows; return the 0-1 loss and the label index of each row."""
         label = self._numbers(y, weight)
         probability = self._estimator.predict_proba(X)
@@ -52,7 +50,7 @@ class ClassTally:
         self._add_probabilities(probability[known], predicted[known], label[known], weight[known])
         return (predicted != label).astype(np.float64), label
 
-    def _numbers(self, y: ArrayLike, weight: FloatArray) -> IntArray:
+    def _numbers(self, y: ArrayLike, weight: FloatArray) -> IndexArray:
         """Return the index of each label; unknown labels have the index after the last class."""
         distinct, inverse = np.unique(read_labels(y, len(weight)), return_inverse=True)
         rows = np.bincount(inverse, weight > 0, len(distinct)).astype(np.intp)
@@ -67,7 +65,7 @@ class ClassTally:
         return np.asarray(numbers[inverse])
 
     def _add_probabilities(
-        self, probability: FloatArray, predicted: IntArray, label: IntArray, weight: FloatArray
+        self, probability: FloatArray, predicted: IndexArray, label: IndexArray, weight: FloatArray
     ) -> None:
         rows = np.arange(len(label))
         self._log_loss.add(-np.log(probability[rows, label])[:, None], weight)

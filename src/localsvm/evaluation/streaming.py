@@ -53,7 +53,7 @@ class Features:
         dtype = np.dtype(np.float64) if places else number_type(file.schema, names)
         return cls(names, frozenset(names[j] for j in places), tuple(named) or None, dtype)
 
-    def room(self, n_rows: int) -> NDArray[Any]:
+    def buffer(self, n_rows: int) -> NDArray[Any]:
         """Return an uninitialized array for rows."""
         return np.empty((n_rows, len(self.names)), dtype=self.dtype)
 
@@ -144,9 +144,9 @@ def _with_rows(
     parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
     while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
         n_rows = sum(batch.num_rows for batch in batches)
-        room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
-        used.append(room)
-        checked = check_rows(estimator, features.table(batches, room[:n_rows]))
+        buffer = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.buffer(n_rows)
+        used.append(buffer)
+        checked = check_rows(estimator, features.table(batches, buffer[:n_rows]))
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
         yield kept, ScaledRows.of(checked, estimator.model_.scaling)
 

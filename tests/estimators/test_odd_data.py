@@ -8,6 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm.cell.settings import CellSettings
+from localsvm.data.scaling import QuantileScaling
+from localsvm.metric.choose_scaling import Sample
+from localsvm.metric.sample import FitContext, MetricPlan, fit_sample_scaling
+from localsvm.partition.build import PartitionPlan
 
 REGRESSORS = (LocalSVR, LocalQuantileRegressor, LocalExpectileRegressor)
 
@@ -47,3 +52,24 @@ def test_the_prediction_of_a_duplicated_row_is_near_the_mean_of_its_targets(regr
     y = X.sum(axis=1) + 0.1 * rng.normal(size=len(X))
     corners = np.unique(X, axis=0)
     np.testing.assert_allclose(regressor(grid=3).fit(X, y).predict(corners), corners.sum(axis=1), atol=0.1)
+
+
+@pytest.mark.parametrize("n", [400, 3000])
+@pytest.mark.parametrize("value", [1e3, 1e6, -1e20, 1e37, 1e200, -1e300])
+@pytest.mark.filterwarnings("ignore")
+def test_one_outlier_does_not_ruin_a_fit(n, value):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n + 1000, 4))
+    y = X[:, 0] + X[:, 1] / 2 > 0
+    train = X[:n].copy()
+    train[17, 0] = value
+    assert LocalSVC(grid=5).fit(train, y[:n]).score(X[n:], y[n:]) > 0.95
+
+
+def test_a_sample_without_the_outlier_of_all_rows_is_not_scaled_by_it():
+    """Of 100 000 rows only some are sampled; min-max scaling is fitted to the extremes of all."""
+    sample = Sample(np.random.default_rng(0).normal(size=(5000, 2)), np.ones(5000), np.ones(5000))
+    ends = np.array([[-4.0, -4.0], [4.0, 1e6]])
+    context = FitContext(CellSettings(), PartitionPlan(), seed=0, n_rows=100_000)
+    scaling = fit_sample_scaling(sample, ends, MetricPlan(scaling="auto"), context, map)
+    assert isinstance(scaling, QuantileScaling)

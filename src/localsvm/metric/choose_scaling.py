@@ -22,7 +22,7 @@ from localsvm.partition.near import nearest_rows
 from localsvm.tasks import Reduction
 
 # The cost of the choice grows with these, that of a fit with its rows and cell size. Pairs are bounds.
-_MIN_ROWS = 1000  # of a fit; a smaller sample decides nothing
+MIN_ROWS = 1000  # of a fit; a smaller sample decides nothing
 _SCALED_ROWS = (4_000, 40_000)  # rows that are scaled in all ways: one in eight
 _NEIGHBOURHOOD_ROWS = (400, 700)  # in proportion to the size of a cell
 _NEIGHBOURHOODS = (2, 40)
@@ -76,7 +76,7 @@ def choose_scaling(
     str
         One of `METHODS`.
     """
-    if min(n_rows, len(sample.y)) < _MIN_ROWS:
+    if min(n_rows, len(sample.y)) < MIN_ROWS:
         return METHODS[0]
     used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
     sample = replace(sample, X=sample.X[used], y=sample.y[used], weight=sample.weight[used])

@@ -10,15 +10,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localsvm.cell.settings import CellSettings
 from localsvm.data.content import distinct_rows
 from localsvm.data.rows import mean_ball
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
-from localsvm.data.source import RowSource
+from localsvm.data.source import RowSource, column_ends
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
-from localsvm.metric.choose_scaling import Sample, choose_scaling
+from localsvm.metric.choose_scaling import MIN_ROWS, Sample, choose_scaling
 from localsvm.metric.relevance import Metric, MetricChoices, learn_metric
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.build import PartitionPlan
@@ -28,6 +29,8 @@ from localsvm.partition.coarse import CoarseCells
 _SAMPLE_ROWS = (200, 100_000)
 _CHECKED_ROWS = 10_000  # where nothing is learned from them
 _SAMPLE_VALUES = 1 << 24
+_RANGE_ROWS = 10_000  # from which the inner range of a column is estimated
+_SQUEEZED = 0.02  # inner range of a column, relative to its whole range, at which min-max scaling loses it
 
 # Below this radius squares of distances and of the smallest width leave single precision.
 _SMALLEST_RADIUS = 1e-15
@@ -106,12 +109,47 @@ def fit_sample_scaling(
         method = choose_scaling(
             sample, fit.cell, fit.seed, n_rows, cell_size, max_bytes=fit.max_bytes, thread_map=thread_map
         )
+        if method == "minmax":
+            ends = np.stack(column_ends(ends))
+            method = "quantile" if _hides_outliers(sample, ends, n_rows) else method
     if method in ("minmax", None):
         scaling: Scaling = fit_to_ends(method, ends, sample.n_scaled)
     else:
         scaling = fit_scaling(method, sample.X, sample.weight, sample.n_scaled)
     _check_spread(sample, scaling)
     return scaling
+
+
+def squeezed_columns(X: NDArray[np.floating], low: FloatArray, high: FloatArray) -> NDArray[np.intp]:
+    """Return the columns in which 99 % of the values lie within a fiftieth of the range from low to high.
+
+    An affine scaling to that range makes these values almost equal. Columns of few distinct values do not count.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.metric.sample import squeezed_columns
+    >>> X = np.linspace([0.0, 0.0], [1.0, 1.0], 100)
+    >>> squeezed_columns(X, low=np.zeros(2), high=np.array([1.0, 1e6]))
+    array([1])
+    """
+    inner_low, inner_high = np.quantile(X[:_RANGE_ROWS], [0.005, 0.995], axis=0, method="nearest")
+    inner, whole = inner_high / 2 - inner_low / 2, high / 2 - low / 2  # halves, whose difference cannot overflow
+    return np.flatnonzero((inner > 0) & (whole * _SQUEEZED > inner))
+
+
+def _hides_outliers(sample: Sample, ends: NDArray[np.floating], n_rows: int) -> bool:
+    """Return whether min-max scaling squeezes a column, and the trials of scalings could not see it.
+
+    Trials are run on fits of enough rows, and on the range of the sample; they decide for themselves if they saw it.
+    """
+    X = sample.X[:, : sample.n_scaled]
+    low, high = ends[:, : sample.n_scaled].astype(np.float64)
+    squeezed = squeezed_columns(X, low, high)
+    if min(n_rows, len(sample.y)) >= MIN_ROWS:
+        seen = X[:, squeezed].max(axis=0) / 2 - X[:, squeezed].min(axis=0) / 2
+        squeezed = squeezed[seen < (high / 2 - low / 2)[squeezed] / 2]
+    return len(squeezed) > 0
 
 
 def learn_sample_metric(

@@ -25,6 +25,7 @@ from localsvm.errors import (
     LocalSVMError,
     MissingPackage,
     PrecisionWarning,
+    RareClassWarning,
 )
 from localsvm.storage.version import __version__
 
@@ -55,6 +56,7 @@ __all__ = [
     "LocalSVR",
     "MissingPackage",
     "PrecisionWarning",
+    "RareClassWarning",
     "__version__",
     "advise",
     "load",

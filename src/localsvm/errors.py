@@ -29,5 +29,9 @@ class GridEdgeWarning(UserWarning):
     """Cross-validation selected the edge of the grid: the best value may lie outside."""
 
 
+class RareClassWarning(UserWarning):
+    """A class has too few samples for its rate to be estimated; accuracy was maximized instead of the objective."""
+
+
 class PrecisionWarning(UserWarning):
     """Some solves did not reach the requested duality gap; their certificates have the gap they reached."""

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, RareClassWarning
 from localsvm.cell.settings import CellSettings
 from localsvm.data.scaling import QuantileScaling
 from localsvm.metric.choose_scaling import Sample
 from localsvm.metric.sample import FitContext, MetricPlan, fit_sample_scaling
 from localsvm.partition.build import PartitionPlan
+from localsvm.tasks import OneVsOne, OneVsRest
 
 REGRESSORS = (LocalSVR, LocalQuantileRegressor, LocalExpectileRegressor)
 
@@ -73,3 +74,22 @@ def test_a_sample_without_the_outlier_of_all_rows_is_not_scaled_by_it():
     context = FitContext(CellSettings(), PartitionPlan(), seed=0, n_rows=100_000)
     scaling = fit_sample_scaling(sample, ends, MetricPlan(scaling="auto"), context, map)
     assert isinstance(scaling, QuantileScaling)
+
+
+@pytest.mark.parametrize(("n_classes", "reduction"), [(100, OneVsOne), (101, OneVsRest)])
+@pytest.mark.filterwarnings("ignore")
+def test_many_classes_are_compared_with_the_rest_instead_of_in_pairs(n_classes, reduction):
+    y = np.arange(2 * n_classes) % n_classes
+    model = LocalSVC(grid=1, n_folds=2, kernel="gauss").fit(np.c_[y, y % 7], y)
+    assert isinstance(model.model_.reduction, reduction)
+
+
+@pytest.mark.parametrize("objective", ["tpr_tnr", "balanced_accuracy", "f1"])
+def test_an_objective_that_one_sample_cannot_estimate_falls_back_to_accuracy_with_a_warning(objective):
+    X = np.random.default_rng(0).normal(size=(20_000, 3))
+    y = np.zeros(len(X), dtype=int)
+    y[17] = 1
+    with pytest.warns(RareClassWarning, match=f"objective='{objective}' cannot be estimated from 1 samples") as found:
+        model = LocalSVC(grid=2, kernel="gauss", relevance=None, objective=objective).fit(X, y)
+    assert found[0].filename == __file__
+    assert model.predict(X).mean() < 0.001

@@ -276,6 +276,7 @@ def test_too_few_out_of_fold_samples_are_refused_with_their_numbers():
         LocalSVC(grid=SMALL, objective="f1").fit(np.ones((6, 2)), [0, 1] * 3)
 
 
+@pytest.mark.filterwarnings("ignore::localsvm.RareClassWarning")
 def test_a_class_of_one_sample_has_a_point_too():
     X, y = rare(60, positives=0.0)
     y[17] = 1

@@ -35,7 +35,7 @@ CHOICES = {
 REGRESSORS_REFIT = "one of 'combine', 'retrain', 'blend'"
 OWN_CHOICES = {
     LocalSVC: {
-        "multiclass": "one of 'ovo', 'ovr'",
+        "multiclass": "one of 'auto', 'ovo', 'ovr'",
         "loss": "one of 'hinge', 'squared'",
         "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
     },

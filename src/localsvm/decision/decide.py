@@ -28,6 +28,7 @@ from localsvm.tasks import Binary, Reduction
 
 Factors = Callable[[NDArray[np.floating]], FloatArray]
 
+_MIN_OF_CLASS = 5  # samples of a class from which its rate can be estimated
 _CONFIDENCE = 0.95  # that the false-alarm rate stays within its bound on new samples
 
 # The odds at a threshold are estimated from the samples nearest to it: a fraction of all, but no fewer than this.
@@ -100,19 +101,24 @@ class Decision:
 
     point: OperatingPoint
     front: RocPoints
+    too_few: float | None = None
+    """Samples of the rarer class, if they were too few for the objective, and accuracy was maximised instead."""
 
 
 def decide(scores: OutOfFoldScores, plan: DecisionPlan) -> Decision:
     """Choose function and threshold."""
     samples = ScoredSamples.of(scores.scores, scores.y, scores.count)
+    too_few = None
     if plan.false_alarm is not None:
         point = choose_false_alarm(samples, plan.false_alarm, _CONFIDENCE)
     else:
-        point = choose(samples, plan.objective)
+        rarer = min(samples.class_weight)
+        too_few = rarer if rarer < _MIN_OF_CLASS and plan.objective != "accuracy" else None
+        point = choose(samples, "accuracy" if too_few is not None else plan.objective)
     # Infinite thresholds (no positives, all positives) become finite ones beyond all values.
     seen = samples.values[:, point.machine]
     threshold = float(np.clip(point.threshold, seen.min() - 1.0, seen.max() + 1.0))
-    return Decision(replace(point, threshold=threshold), roc_front(samples))
+    return Decision(replace(point, threshold=threshold), roc_front(samples), too_few)
 
 
 @dataclass(frozen=True)

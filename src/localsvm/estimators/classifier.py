@@ -29,6 +29,7 @@ from localsvm.estimators.parameters import (
 )
 from localsvm.estimators.state import DECISION, OUT_OF_FOLD, storable
 from localsvm.estimators.targets import check_labels, check_magnitude, check_weights, class_masses, class_weights
+from localsvm.estimators.warn import warn_of_rare_class
 from localsvm.fit.fit import FitResult
 from localsvm.fit.settings import LearningTask
 from localsvm.model.predict import predict_probabilities
@@ -39,6 +40,7 @@ from localsvm.tasks.losses import Hinge, Loss, SquaredMargin
 
 _LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared": SquaredMargin()}
 _REDUCTIONS: dict[str, type[OneVsOne] | type[OneVsRest]] = {"ovo": OneVsOne, "ovr": OneVsRest}
+_MOST_CLASSES_IN_PAIRS = 100  # pairs take twice the time of one-vs-rest there, six times with 300 classes
 
 
 @with_common_docs
@@ -55,9 +57,10 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     %(common_parameters)s
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the classes.
-    multiclass : {"ovo", "ovr"}, default="ovo"
-        More than two classes: one binary problem for each pair of classes, or for each class against
-        the rest. Pairs are faster and usually have a lower error; the score of a class is its score
+    multiclass : {"auto", "ovo", "ovr"}, default="auto"
+        More than two classes: one binary problem for each pair of classes ("ovo"), or for each class
+        against the rest ("ovr"). Pairs usually have a lower error, but their number grows with the
+        square of the classes: "auto" uses them for up to 100 classes. The score of a class is its score
         against its strongest rival. All problems of a cell share distances and kernels. A cell that
         misses some classes predicts among those it has seen.
     loss : {"hinge", "squared"}, default="hinge"
@@ -100,7 +103,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     """
 
     class_weight: Any = None
-    multiclass: str = "ovo"
+    multiclass: str = "auto"
     loss: str = "hinge"
     objective: str = "accuracy"
     false_alarm: float | None = None
@@ -131,6 +134,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         assert task.classes is not None
         self.classes_, self._out_of_fold = task.classes, result.out_of_fold
         self._set_decision(result.decision)
+        warn_of_rare_class(result.decision, self.objective, stacklevel=4)
 
     def _set_decision(self, decision: Decision | None) -> None:
         for name in ("operating_point_", "roc_front_"):
@@ -295,7 +299,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 def decision_plan(estimator: LocalSVC) -> DecisionPlan:
     """Check the parameters of classification; return what decisions are for."""
     check_choice("loss", estimator.loss, tuple(_LOSSES))
-    check_choice("multiclass", estimator.multiclass, tuple(_REDUCTIONS))
+    check_choice("multiclass", estimator.multiclass, ("auto", *_REDUCTIONS))
     check_class_weight(estimator.class_weight)
     check_choice("objective", estimator.objective, tuple(SCORES))
     bound = None if estimator.false_alarm is None else check_fraction("false_alarm", estimator.false_alarm)
@@ -321,7 +325,9 @@ def class_task(estimator: LocalSVC, classes: NDArray[Any], masses: Callable[[], 
             f"objective, false_alarm and positive_weights are for two classes, but y has {len(classes)}. "
             "For rare classes among many pass class_weight='balanced'."
         )
-    return LearningTask(_REDUCTIONS[estimator.multiclass](len(classes), loss), decision, class_factor, classes)
+    by_default = "ovo" if len(classes) <= _MOST_CLASSES_IN_PAIRS else "ovr"
+    reduction = _REDUCTIONS[by_default if estimator.multiclass == "auto" else estimator.multiclass]
+    return LearningTask(reduction(len(classes), loss), decision, class_factor, classes)
 
 
 def _positive_weights(

@@ -15,7 +15,8 @@ import numpy as np
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
-from localsvm.errors import GridEdgeWarning, PrecisionWarning
+from localsvm.decision.decide import Decision
+from localsvm.errors import GridEdgeWarning, PrecisionWarning, RareClassWarning
 
 _FEW = 0.002  # of the solves: in a corner of the grid single precision may not suffice, which does no harm
 _FACTOR = 5  # by which an advised range is wider than the one that was too narrow
@@ -31,6 +32,17 @@ def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stac
     """Warn of solves that could not be certified."""
     for sentence in precision_sentences(cells, settings):
         warnings.warn(sentence, PrecisionWarning, stacklevel)
+
+
+def warn_of_rare_class(decision: Decision | None, objective: str, stacklevel: int) -> None:
+    """Warn of an objective that cannot be estimated from the samples of the rarer class."""
+    if decision is not None and decision.too_few is not None:
+        warnings.warn(
+            f"objective={objective!r} cannot be estimated from {decision.too_few:g} samples of the rarer class; "
+            "decisions maximize accuracy instead. Give more samples of that class, or bound false alarms with false_alarm=.",
+            RareClassWarning,
+            stacklevel,
+        )
 
 
 def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:

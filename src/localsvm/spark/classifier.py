@@ -27,7 +27,7 @@ class ClassifierParams(LocalSVMParams, HasRawPredictionCol, HasProbabilityCol): 
     _local = LocalSVC
 
     class_weight = param("class_weight", "weights of the classes: a dict, 'balanced' or None", _weights)
-    multiclass = param("multiclass", "'ovo' or 'ovr'")
+    multiclass = param("multiclass", "'auto', 'ovo' or 'ovr'")
     loss = param("loss", "'hinge' or 'squared'")
     objective = param("objective", "'accuracy', 'balanced_accuracy', 'tpr_tnr' or 'f1'")
     false_alarm = param("false_alarm", "maximum false positive rate, between 0 and 1")

@@ -39,7 +39,7 @@ def warn_of_rare_class(decision: Decision | None, objective: str, stacklevel: in
     if decision is not None and decision.too_few is not None:
         warnings.warn(
             f"objective={objective!r} cannot be estimated from {decision.too_few:g} samples of the rarer class; "
-            "decisions maximize accuracy instead. Give more samples of that class, or bound false alarms with false_alarm=.",
+            "decisions maximize accuracy instead. Give more samples of that class, or pass false_alarm=.",
             RareClassWarning,
             stacklevel,
         )

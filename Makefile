@@ -20,7 +20,7 @@ SANITIZED := .venv-sanitize
 CLEAN := build/clean-venv
 PIP := -m pip --disable-pip-version-check install --quiet
 
-BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*)
+BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/*)
 
 .PHONY: demo test browser java valgrind lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
@@ -100,7 +100,7 @@ $(VENV)/.installed: $(VENV)/.build-tools $(BUILD_INPUTS)
 $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
-	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e '.[dev]'
+	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e . pytest hypothesis
 	@touch $@
 
 $(VENV)/.docs-tools: $(VENV)/.installed

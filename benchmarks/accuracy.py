@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.command_line import add_run_options, command_parser
 from benchmarks.csv_store import RESULTS, CsvStore, Figures, Layout, machine, revision, training
 from benchmarks.peers.programs import coded, peer
 from benchmarks.tables import number, print_table
@@ -165,18 +166,14 @@ def compare(store: Store, problems: dict[Problem, int], labels: list[str]) -> No
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.accuracy", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("accuracy", __doc__)
     add = parser.add_argument
     add("--sets", nargs="+", choices=tuple(SETS), default=list(SETS), help="all by default")
     add("--programs", nargs="+", choices=tuple(PROGRAMS), default=list(PROGRAMS), help="all by default")
     add("--splits", type=int, help="random splits of each set (1, 3 or 5)")
     add("--rows", type=int, metavar="N", help="train on at most N rows, to try it out")
     add("--limit", type=float, default=600.0, metavar="SECONDS", help="of a run (600); longer ones are given up")
-    add("--again", action="store_true", help="measure what has been measured before, too")
-    add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
+    add_run_options(parser, FILE)
     return parser.parse_args()
 
 

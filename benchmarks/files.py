@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import localsvm
+from benchmarks.command_line import command_parser
 from benchmarks.csv_store import machine
 from benchmarks.generated import covlike, draw, fill_higgs, higgslike, toy4
 from benchmarks.sets import read
@@ -43,9 +44,7 @@ CHUNK = 1 << 20
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.files", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("files", __doc__)
     parser.add_argument("part", choices=("out-of-core", "forecast", "predict"))
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--max-memory", default="1GB")

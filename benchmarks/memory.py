@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.sets import cells
 from localsvm.cell import CellSettings, CellTask, Grid, path, train_cell
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import canonical_rows
 
@@ -49,7 +49,7 @@ class Figures:
     peak: int
     held: int
     hit_rate: float
-    settle_hit_rate: float
+    refresh_hit_rate: float
     digest: str
 
 
@@ -72,7 +72,7 @@ def measure(run: Run) -> Figures:
         peak=_bytes("VmHWM:") - before,
         held=counts["held"],
         hit_rate=_share(counts["hits"], counts["misses"]),
-        settle_hit_rate=_share(counts["settle_hits"], counts["settle_misses"]),
+        refresh_hit_rate=_share(counts["refresh_hits"], counts["refresh_misses"]),
         digest=_digest(cell),
     )
 
@@ -115,7 +115,7 @@ def show(run: Run, figures: Figures, stored: Figures | None) -> None:
     line = f"  {figures.storage:8}{figures.seconds:9.1f} s{figures.processor_seconds:9.1f} s processor"
     line += f"{figures.peak / MEGABYTE:9.0f} MB"
     if figures.held:
-        line += f"   {figures.held} rows held, hits {figures.hit_rate:.1%}, settling {figures.settle_hit_rate:.1%}"
+        line += f"   {figures.held} rows held, hits {figures.hit_rate:.1%}, refreshes {figures.refresh_hit_rate:.1%}"
     if stored:
         line += f"   {figures.seconds / stored.seconds:.2f} x seconds"
         line += f", {figures.processor_seconds / stored.processor_seconds:.2f} x processor"

@@ -9,7 +9,6 @@ batches are read. The ways take turns, the fastest time of each counts, and thei
 
 from __future__ import annotations
 
-import argparse
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -22,6 +21,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from benchmarks.command_line import command_parser
 from benchmarks.generated import higgslike
 from benchmarks.tables import print_table
 from localsvm.data.files import convert_file, open_file, to_numbers
@@ -107,7 +107,7 @@ def share(speed: float) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = command_parser("reading", __doc__)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--folder", type=Path, help="where the files are made; default: a temporary directory")

@@ -6,11 +6,11 @@ python -m benchmarks.readme --write    write it to README.md
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.command_line import command_parser
 from benchmarks.csv_store import RESULTS
 from benchmarks.marked import replace_marked
 from benchmarks.results_page import accuracy_lines
@@ -42,9 +42,7 @@ def _reached(loss: str, seconds: str) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.readme", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("readme", __doc__)
     parser.add_argument("--write", action="store_true", help="write the table to README.md")
     if parser.parse_args().write:
         replace_marked(PAGE, MARK, table())

@@ -6,12 +6,12 @@ python -m benchmarks.spark_forecast --write    put them there
 
 from __future__ import annotations
 
-import argparse
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.command_line import command_parser
 from benchmarks.ecbdl import N_FEATURES
 from benchmarks.marked import replace_marked
 from benchmarks.spark_scale import FILE
@@ -128,11 +128,7 @@ def _table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.spark_forecast",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("spark_forecast", __doc__)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/scaling.md")
     parser.add_argument("--results", type=Path, default=FILE, metavar="CSV")
     given = parser.parse_args()

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from tests.support.spark_cluster import Cluster
 
+from benchmarks.command_line import add_run_options, command_parser
 from benchmarks.csv_store import RESULTS, CsvStore, Figures, Key, Layout, described, machine, revision
 from benchmarks.ecbdl import ecbdllike
 from benchmarks.generated import higgslike
@@ -181,18 +182,12 @@ PARTS: dict[str, Callable[[Store, int | None], None]] = {"overhead": overhead, "
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.spark_scale",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = command_parser("spark_scale", __doc__)
     add = parser.add_argument
     add("part", choices=("all", *PARTS), help="what to measure")
     add("--rows", type=int, help="training rows (1 000 000 of overhead, 200 000 of ecbdl)")
     add("--gigabytes", type=int, default=4, help="memory of the JVM of a worker (4)")
-    add("--again", action="store_true", help="measure what has been measured before, too")
-    add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
+    add_run_options(parser, FILE)
     return parser.parse_args()
 
 

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from localsvm import LocalSVC
 from localsvm.data import toy_mixture
 from localsvm.data.files import open_file
-from localsvm.data.files.loading import Roles, Room, load
+from localsvm.data.files.loading import MemoryBudget, Roles, load
 from localsvm.evaluation import Evaluator
 
 folder = tempfile.TemporaryDirectory()
@@ -42,7 +42,7 @@ for seed, path in enumerate(files.values()):
 # %%
 # At most a hundred kilobytes of rows are kept in memory; larger data are written to an unnamed temporary file.
 
-loaded = load(open_file(str(files["train"])), Roles("label"), Room(100_000, folder.name))
+loaded = load(open_file(str(files["train"])), Roles("label"), MemoryBudget(100_000, folder.name))
 print(type(loaded.table.X).__name__, loaded.table.X.shape)
 settings = {"cell_size": 1000, "n_folds": 3, "grid": 5, "scaling": "minmax"}
 streamed = LocalSVC(**settings).fit(loaded.table, loaded.target)

@@ -1,12 +1,12 @@
-"""Give readers bytes until one of them does what it must not do: anything but a result or the right error.
+"""Fuzz the readers: for any bytes they must return a result or raise an error of this package.
 
-    python tools/fuzz.py readers --seconds 300        # all formats of data; or one of them: csv, parquet, ...
+    python tools/fuzz.py readers --seconds 300        # all data formats; or one of them: csv, parquet, ...
     python tools/fuzz.py model --seconds 300          # model files
 
-Most changes of a model file would end at a checksum, so checksums are made right before a file is read: the changes
-reach what stands behind them. Coverage of the package guides the search (atheris, libFuzzer); it begins with the files
-in build/fuzz/TARGET, to which right ones are added, and keeps there what reached new code. A crash, more than 20
-seconds or more than 3 GB end it with the bytes in a file of its own; `--again FILE` runs them once more.
+Most mutations of a model file would only fail its checksum, so checksums are recomputed before the file is read. The
+search is guided by the coverage of the package (atheris, libFuzzer). Its corpus is build/fuzz/TARGET: valid files are
+added to it at the start, and inputs that reach new code are kept there. A crash, more than 20 seconds or more than 3 GB
+stop the search, and the input is saved to a file; `--again FILE` runs it once more.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from types import FunctionType
 from zlib import crc32
 
 ROOT = Path(__file__).parents[1]
-SLOWEST_SECONDS = 20
-MOST_MEGABYTES = 3000
+MAX_SECONDS = 20
+MAX_MEGABYTES = 3000
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is fuzzed: a function of bytes, and bytes to begin with."""
+    """A function of bytes to fuzz, and the initial corpus."""
 
     run: Callable[[bytes], object]
     seeds: Iterable[bytes]
 
 
 def readers(endings: tuple[str, ...]) -> Target:
-    """Return the readers of some formats; the first byte says which of them reads the others."""
+    """Return the target for some data formats; the first byte of an input selects the format of the rest."""
     damage = importlib.import_module("damage")
     folder = tempfile.mkdtemp(prefix="localsvm-fuzz-")
 
@@ -46,16 +46,16 @@ def readers(endings: tuple[str, ...]) -> Target:
         if data:
             damage.read_bytes(data[1:], endings[data[0] % len(endings)], folder)
 
-    return Target(run, [bytes([number]) + damage.right_file(ending) for number, ending in enumerate(endings)])
+    return Target(run, [bytes([number]) + damage.valid_file(ending) for number, ending in enumerate(endings)])
 
 
 def model() -> Target:
-    """Return what users do with a model file: it is refused with `InvalidFile`, or predicts."""
+    """Return the target for model files: loading and predicting works, or raises an error of this package."""
     np, localsvm = importlib.import_module("numpy"), importlib.import_module("localsvm")
     path = Path(tempfile.mkdtemp(prefix="localsvm-fuzz-"), "model.lsvm")
 
     def run(data: bytes) -> None:
-        path.write_bytes(sealed(data))
+        path.write_bytes(with_checksums(data))
         try:
             estimator = localsvm.load(path)
             if estimator.n_features_in_ <= 1000:
@@ -67,8 +67,8 @@ def model() -> Target:
     return Target(run, [file.read_bytes() for file in sorted(golden.glob("*/*.lsvm"))])
 
 
-def sealed(content: bytes) -> bytes:
-    """Return a model file whose checksums are right wherever a record seems to be."""
+def with_checksums(content: bytes) -> bytes:
+    """Return a model file with correct checksums wherever there seems to be a record."""
     file = bytearray(content)
     for begin in range(0, len(file) - 24, 64):
         if file[begin : begin + 8] == b"\x93lsvmrec":
@@ -92,13 +92,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("--seconds", type=int, default=60)
-    parser.add_argument("--again", type=Path, metavar="FILE", help="bytes to run once more")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="input to run once more")
     arguments = parser.parse_args()
     try:
         import atheris
     except ImportError:
         sys.exit(
-            "fuzzing needs the package 'atheris', of which there are wheels for CPython on Linux only: "
+            "fuzzing needs the package 'atheris', which has wheels for CPython on Linux only: "
             "pip install 'localsvm[fuzz]'. The property tests in tests/data/files do without it."
         )
     sys.path.insert(0, str(ROOT / "tests" / "support"))
@@ -109,12 +109,12 @@ def main() -> None:
         return
     corpus = ROOT / "build" / "fuzz" / arguments.target
     corpus.mkdir(parents=True, exist_ok=True)
-    for item in gc.get_objects():  # an editable install escapes the hook on imports
+    for item in gc.get_objects():  # modules of an editable install are not instrumented by the import hook
         if isinstance(item, FunctionType) and str(item.__module__).startswith("localsvm."):
             atheris.instrument_func(item)
     for number, seed in enumerate(target.seeds):
-        (corpus / f"right-{number}").write_bytes(seed)
-    limits = (f"-max_total_time={arguments.seconds}", f"-timeout={SLOWEST_SECONDS}", f"-rss_limit_mb={MOST_MEGABYTES}")
+        (corpus / f"valid-{number}").write_bytes(seed)
+    limits = (f"-max_total_time={arguments.seconds}", f"-timeout={MAX_SECONDS}", f"-rss_limit_mb={MAX_MEGABYTES}")
     atheris.Setup([sys.argv[0], *limits, f"-artifact_prefix={corpus.parent}/", str(corpus)], target.run)
     atheris.Fuzz()
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks.command_line import command_parser
 from benchmarks.csv_store import machine, revision
 from benchmarks.paper import check, fig1, fig2, fig3, page, tables
 from benchmarks.paper.runs import runs_of
@@ -63,9 +64,7 @@ PARTS: dict[str, Callable[[Scale, bool], None]] = {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.paper", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("paper", __doc__)
     parser.add_argument("part", choices=tuple(PARTS), help="what to make; fig3 is also the time-error figure")
     parser.add_argument("--scale", choices=tuple(SCALES), default="small", help="small (default) or full")
     parser.add_argument("--again", action="store_true", help="run what has been run before, too")

@@ -1,11 +1,11 @@
 """The page about the paper: every figure and table beside the paper's own numbers, and why they differ.
 
-At full scale it is docs/paper.md with figures in docs/images/paper; at small scale it is written next to the CSVs.
+At full scale it is docs/paper.md; at small scale it is written next to the CSVs. Figures stay next to the CSVs.
 """
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -36,8 +36,7 @@ def make(scale: Scale) -> None:
     """Write the page from the available CSVs."""
     published = scale.name == FULL.name and scale.results == RESULTS / "paper"
     file = DOCS / "paper.md" if published else scale.folder / "paper.md"
-    pictures = DOCS / "images" / "paper" if published else scale.folder
-    parts = [_head(scale), *_figures(scale, file, pictures), *_tables(scale), DIFFERENCES.read_text()]
+    parts = [_head(scale), *_figures(scale, file), *_tables(scale), DIFFERENCES.read_text()]
     file.write_text("\n".join(parts))
     print(f"  {file}", flush=True)
 
@@ -48,7 +47,7 @@ def _head(scale: Scale) -> str:
     return _HEAD.format(scale=scale.name, settings=settings, machine=lines[-1]["machine"] if lines else "not run yet")
 
 
-def _figures(scale: Scale, file: Path, pictures: Path) -> list[str]:
+def _figures(scale: Scale, file: Path) -> list[str]:
     shown_here = []
     for heading, picture, text in (
         ("Fig. 1: the toy mixture", "fig1.png", "Dotted: the cells and their centers."),
@@ -58,10 +57,7 @@ def _figures(scale: Scale, file: Path, pictures: Path) -> list[str]:
     ):
         source = scale.folder / picture
         if source.exists():
-            pictures.mkdir(parents=True, exist_ok=True)
-            if pictures != scale.folder:
-                shutil.copyfile(source, pictures / picture)
-            where = (pictures / picture).relative_to(file.parent)
+            where = Path(os.path.relpath(source, file.parent)).as_posix()
             shown_here.append(f"## {heading}\n\n![{heading}]({where})\n\n{text}\n")
             shown_here += [_BELOW[picture](scale)] if picture in _BELOW else []
     return shown_here

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from pathlib import Path
 
+from benchmarks.command_line import add_run_options, command_parser
 from benchmarks.csv_store import RESULTS, CsvStore, Layout, machine, revision
 from benchmarks.peers import page, pareto
 from benchmarks.peers.compared import compare
@@ -31,18 +31,14 @@ LAYOUT = Layout(
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.peers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("peers", __doc__)
     add = parser.add_argument
     add("--sets", nargs="+", choices=tuple(PROBLEMS), default=list(PROBLEMS), metavar="SET", help="all by default")
     add("--peers", nargs="+", choices=PROGRAMS, default=list(PROGRAMS), metavar="PEER", help="all by default")
     add("--splits", type=int, default=1, help="random splits of each set (1)")
     add("--limit", type=float, default=300.0, metavar="SECONDS", help="of a run (300); longer ones are given up")
     add("--rows", type=int, metavar="N", help="train on at most N rows, to try it out")
-    add("--again", action="store_true", help="measure what has been measured before, too")
-    add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=FOLDER, metavar="FOLDER", help="where runs, plot and page go")
+    add_run_options(parser, FOLDER)
     return parser.parse_args()
 
 

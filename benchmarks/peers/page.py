@@ -1,8 +1,8 @@
-"""The comparison as tables: on the terminal, and as a page, docs/peers.md with its plot in docs/images."""
+"""The comparison as tables: on the terminal, and as a page, docs/peers.md."""
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,11 +46,7 @@ def show(compared: dict[str, Compared]) -> None:
 def write(compared: dict[str, Compared], folder: Path, *, published: bool) -> None:
     """Write the page; for the committed results it is part of the documentation."""
     file = DOCS / "peers.md" if published else folder / "peers.md"
-    picture = "pareto.png"
-    if published:
-        picture = "images/peers.png"
-        (DOCS / "images").mkdir(exist_ok=True)
-        shutil.copyfile(folder / "pareto.png", DOCS / picture)
+    picture = Path(os.path.relpath(folder / "pareto.png", file.parent)).as_posix()
     parts = [_HEAD.format(machine=machine(), picture=picture)]
     for title, header, lines in _tables(compared):
         parts.append(f"## {title}\n\n{markdown_table(header, lines)}\n")

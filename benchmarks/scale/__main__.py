@@ -15,8 +15,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
+from benchmarks.command_line import add_run_options, command_parser
 from benchmarks.csv_store import machine, revision
 from benchmarks.scale import boosting, cell_sizes, chunks, difficulty, millions, peers, seeds
 from benchmarks.scale.problems import ALL, Files
@@ -37,9 +37,7 @@ PARTS: dict[str, Part] = {
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.scale", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("scale", __doc__)
     add = parser.add_argument
     add("part", choices=("all", *PARTS), help="what to measure")
     add("--sets", nargs="+", choices=tuple(ALL), default=list(ALL), help="of peers, seeds and chunks (all)")
@@ -48,9 +46,7 @@ def _arguments() -> argparse.Namespace:
     add("--n", nargs="+", type=int, default=list(millions.SIZES), help="rows of millions (1e5, 1e6, 1e7)")
     add("--cells", type=int, default=5, help="cells a set of check-generators (5)")
     add("--partition", default="voronoi", help="localsvm's spatial partition (voronoi)")
-    add("--again", action="store_true", help="measure what has been measured before, too")
-    add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
+    add_run_options(parser, FILE)
     return parser.parse_args()
 
 

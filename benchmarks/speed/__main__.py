@@ -15,6 +15,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from benchmarks.command_line import command_parser
 from benchmarks.speed.counting import compiler, count_instructions
 from benchmarks.tables import print_table
 
@@ -23,9 +24,7 @@ ALLOWED = 1.05
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.speed", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("speed", __doc__)
     add = parser.add_argument
     add("--update", action="store_true", help="write the baseline instead of comparing with it")
     add("--baseline", type=Path, default=BASELINE, metavar="JSON", help="the counts to compare with")

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from pathlib import Path
 
+from benchmarks.command_line import add_run_options, command_parser
 from benchmarks.csv_store import machine, revision
 from benchmarks.tasks import imbalance, peers, probabilities
 from benchmarks.tasks.problems import IMBALANCE, PEERS, PROBABILITIES
@@ -49,9 +49,7 @@ PARTS: dict[str, Callable[[Store, argparse.Namespace], None]] = {
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.tasks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = command_parser("tasks", __doc__)
     add = parser.add_argument
     add("part", choices=("all", *PARTS), help="what to measure")
     add("--sets", nargs="+", choices=tuple(PEERS), default=list(PEERS), help="of peers (all)")
@@ -61,9 +59,7 @@ def _arguments() -> argparse.Namespace:
     add("--full", action="store_true", help="all rows of covtype7, instead of 100 000 to train on")
     add("--splits", type=int, help="random splits of each set (3 or 5)")
     add("--rows", type=int, metavar="N", help="train on at most N rows, to try it out")
-    add("--again", action="store_true", help="measure what has been measured before, too")
-    add("--show", action="store_true", help="measure nothing, print the tables only")
-    add("--results", type=Path, default=FILE, metavar="CSV", help="where the runs are kept")
+    add_run_options(parser, FILE)
     return parser.parse_args()
 
 

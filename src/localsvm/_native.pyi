@@ -1,14 +1,12 @@
-"""The native core of localsvm: distances, kernels, the box-constrained solver, evaluation."""
+"""The native core of localsvm: distances, kernels, solvers, partitions, evaluation."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-_Squares: TypeAlias = tuple[
-    NDArray[np.float32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int8], NDArray[np.int64]
-]
+STATUS: tuple[str, ...]
+"""Names of how a solve can end, by status."""
 
 class CancelToken:
     """A flag that stops native work from another thread."""
@@ -17,6 +15,44 @@ class CancelToken:
     def cancel(self) -> None: ...
     @property
     def cancelled(self) -> bool: ...
+
+class StopRule:
+    """When a solver stops: at a duality gap of `tolerance`, after `max_steps`, or when cancelled."""
+
+    def __init__(self, tolerance: float, max_steps: int, token: CancelToken | None = None) -> None: ...
+    @property
+    def tolerance(self) -> float: ...
+    @property
+    def max_steps(self) -> int: ...
+
+class Solutions:
+    """Coefficients, validation values and certificates; the methods that return them say what their axes are."""
+
+    @property
+    def beta(self) -> NDArray[np.float32]: ...
+    @property
+    def values(self) -> NDArray[np.float32]: ...
+    @property
+    def gap(self) -> NDArray[np.float64]: ...
+    @property
+    def status(self) -> NDArray[np.int8]: ...
+    @property
+    def steps(self) -> NDArray[np.int64]: ...
+
+class PathSolutions(Solutions):
+    """Solutions of many paths: beta (fold, lam, column), values (lam, column), the others (job, fold, lam)."""
+
+    @property
+    def loss(self) -> NDArray[np.float64]:
+        """Of the validation samples, clipped and summed."""
+
+    @property
+    def wrong(self) -> NDArray[np.float64]:
+        """Weight of the validation samples whose sign is wrong."""
+
+    @property
+    def seconds(self) -> float:
+        """In the solver, summed over threads."""
 
 class Cell:
     """Distances, kernel matrix and lambda paths of one cell."""
@@ -43,28 +79,28 @@ class Cell:
     ) -> int: ...
     def set_width(self, width: float, token: CancelToken | None = None) -> None: ...
     def solve_path(
-        self,
-        problem: int,
-        fold: int,
-        lambdas: Sequence[float],
-        total_weight: float,
-        tolerance: float,
-        max_steps: int,
-        token: CancelToken | None = None,
-    ) -> tuple[
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float64],
-        NDArray[np.int8],
-        NDArray[np.int64],
-    ]: ...
+        self, problem: int, fold: int, lams: Sequence[float], total_weight: float, stop: StopRule
+    ) -> Solutions:
+        """Solve one path: beta (lam, row), values (lam, row of the validation fold), the others (lam)."""
+
     def part(self, rows: Sequence[int], token: CancelToken | None = None) -> Cell: ...
     def distances(self) -> NDArray[np.float32]: ...
     def neighbours(self) -> NDArray[np.int32]: ...
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 
+class PathJob:
+    """One problem of a cell, its descending lams, and its total weight for each fold."""
+
+    def __init__(self, cell: Cell, problem: int, lams: Sequence[float], total_weights: Sequence[float]) -> None: ...
+    @property
+    def problem(self) -> int: ...
+    @property
+    def lams(self) -> list[float]: ...
+    @property
+    def total_weights(self) -> list[float]: ...
+
 class SquareCell:
-    """Kernel matrix, and least squares and expectiles on it, of one cell."""
+    """Kernel matrix of one cell, and least squares and expectiles on it."""
 
     def __init__(
         self,
@@ -84,49 +120,58 @@ class SquareCell:
         targets: NDArray[np.float32],
         weight: NDArray[np.float32],
         folds: Sequence[int],
-        lambdas: Sequence[float],
-        tolerance: float,
-        max_iterations: int,
-        token: CancelToken | None = None,
+        lams: Sequence[float],
+        stop: StopRule,
         n_threads: int = 1,
-    ) -> _Squares: ...
+    ) -> Solutions:
+        """Solve least squares.
+
+        Axes: beta (target, fold, lam, row), values (target, lam, row), the others (target, fold, lam).
+        """
+
     def solve_expectile(
         self,
         targets: NDArray[np.float32],
         weight: NDArray[np.float32],
         folds: Sequence[int],
-        lambdas: Sequence[float],
+        lams: Sequence[float],
         tau: float,
-        tolerance: float,
-        max_iterations: int,
-        token: CancelToken | None = None,
+        stop: StopRule,
         n_threads: int = 1,
-    ) -> _Squares: ...
+    ) -> Solutions:
+        """Solve expectiles; axes as for `solve_ridge`."""
+
     def kernel_matrix(self) -> NDArray[np.float32]: ...
 
+class CellBytes:
+    """Bytes of a native cell by what is stored, and of its solvers."""
+
+    @property
+    def full(self) -> int: ...
+    @property
+    def kernel(self) -> int: ...
+    @property
+    def smallest(self) -> int: ...
+    @property
+    def around(self) -> int: ...
+
+def cell_bytes(
+    n_samples: int,
+    n_features: int,
+    *,
+    n_columns: int,
+    n_folds: int,
+    n_threads: int,
+    has_parts: bool,
+    has_squares: bool,
+) -> CellBytes: ...
 def solve_paths(
-    cells: Sequence[Cell],
-    problems: Sequence[int],
+    jobs: Sequence[PathJob],
     folds: Sequence[int],
-    lambdas: NDArray[np.float64],
-    n_lambdas: Sequence[int],
-    total_weights: NDArray[np.float64],
-    tolerance: float,
-    max_steps: int,
-    skipped: int,
+    stop: StopRule,
     n_threads: int = 1,
-    token: CancelToken | None = None,
     guesses: NDArray[np.float32] | None = None,
-) -> tuple[
-    NDArray[np.float32],
-    NDArray[np.float32],
-    NDArray[np.float64],
-    NDArray[np.int8],
-    NDArray[np.int64],
-    NDArray[np.float64],
-    NDArray[np.float64],
-    float,
-]: ...
+) -> PathSolutions: ...
 def distances(X: NDArray[np.float32], rows: Sequence[int], kernel: str) -> NDArray[np.float32]: ...
 def kernel_values(kernel: str, width: float, distances: NDArray[np.float32]) -> NDArray[np.float32]: ...
 def evaluate(
@@ -157,8 +202,8 @@ def simd_level() -> str: ...
 def available_simd_levels() -> list[str]: ...
 def set_simd_level(name: str) -> None: ...
 def content_hash(X: NDArray[np.floating], seed: int) -> NDArray[np.uint64]: ...
-def nearest_centres(
-    X: NDArray[np.float32], centres: NDArray[np.float32], token: CancelToken | None = None
+def nearest_centers(
+    X: NDArray[np.float32], centers: NDArray[np.float32], token: CancelToken | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]: ...
 def farthest_first(
     X: NDArray[np.float32],

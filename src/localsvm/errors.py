@@ -1,33 +1,33 @@
-"""What can go wrong, as types: a message says what was wrong, the value seen, and what to do."""
+"""Exceptions and warnings of localsvm. Messages say what was wrong, the value seen, and what to do."""
 
 
 class LocalSVMError(Exception):
-    """Base of all errors that localsvm raises on purpose."""
+    """Base class of all exceptions that localsvm raises."""
 
 
 class InvalidData(LocalSVMError, ValueError):
-    """The data cannot be learned from or predicted for."""
+    """The data cannot be used for training or prediction."""
 
 
 class InvalidParameter(LocalSVMError, ValueError):
-    """A parameter of an estimator, a grid or a partition has a value that makes no sense."""
+    """A parameter of an estimator, a grid or a partition has an invalid value."""
 
 
 class InvalidFile(LocalSVMError, ValueError):
-    """A file is not what it should be: foreign, truncated, damaged, or of a later version."""
+    """A file cannot be read: not a localsvm file, truncated, damaged, or of a later version."""
 
 
 class CannotWrite(LocalSVMError, OSError):
-    """The system refuses to write: no space, no permission, no such directory. What was there is unharmed."""
+    """A file cannot be written: no space, no permission, no such directory. Existing files are unchanged."""
 
 
 class MissingPackage(LocalSVMError, ImportError):
-    """Something was asked for that needs a package which is not installed."""
+    """An optional package that is needed is not installed."""
 
 
 class GridEdgeWarning(UserWarning):
-    """Cross-validation chose the edge of the grid: the best value may lie outside."""
+    """Cross-validation selected the edge of the grid: the best value may lie outside."""
 
 
 class PrecisionWarning(UserWarning):
-    """Some solves could not be certified; their certificates say how far they came."""
+    """Some solves did not reach the requested duality gap; their certificates have the gap they reached."""

@@ -1,4 +1,4 @@
-"""Blends: the mean of several grid points that errs least on samples left out."""
+"""Blends: the mean of several grid points that has the lowest out-of-fold loss."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from hypothesis import settings as example_settings
 from hypothesis import strategies as st
 
 from localsvm.cell import Grid, train_cell
-from localsvm.cell.blend import blend
 from localsvm.cell.columns import Columns
+from localsvm.cell.combine import blend_weights
 from localsvm.cell.folds import make_folds
 from localsvm.tasks import Regression
 from localsvm.tasks.losses import Expectile, Pinball, Squared
@@ -22,7 +22,7 @@ by_name = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
 
 
 def wave(n, seed=0):
-    """Slow on one side and fast on the other, so that no width serves both."""
+    """Slow on one side and fast on the other, so that no width fits both."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(n, 1)).astype(np.float32)
     return X, np.sin(np.where(X[:, 0] < 0, 1.5, 12) * X[:, 0]) + 0.5 * rng.normal(size=n)
@@ -40,36 +40,36 @@ def mean_loss(problem, f):
 
 @given(seed=st.integers(0, 2**32 - 1), n_lams=st.integers(1, 5), loss=st.sampled_from(LOSSES))
 @example_settings(deadline=None)
-def test_a_blend_is_a_mean_of_few_points_that_errs_no_more_than_the_best(seed, n_lams, loss):
+def test_a_blend_is_a_mean_of_few_points_and_no_worse_than_the_best(seed, n_lams, loss):
     rng = np.random.default_rng(seed)
     columns = columns_of(task_of(*wave(40, seed)), loss)
     (problem,) = columns.problems
     noise = rng.uniform(0.05, 2, size=(6, n_lams, 1)) * rng.normal(size=(6, n_lams, len(problem.y)))
     values = np.clip(problem.y + noise, -problem.clip, problem.clip).astype(np.float32)
     risk = mean_loss(problem, values)
-    (shares,) = blend(columns, values, risk[None], 5)
-    assert (shares >= 0).all()
-    assert shares.sum() == pytest.approx(1)
-    assert np.count_nonzero(shares) <= 10
-    assert shares.any(axis=1).sum() <= 3
-    assert mean_loss(problem, np.tensordot(shares, values, 2)) <= risk.min() * (1 + 1e-5)
+    (weights,) = blend_weights(columns, values, risk[None], 5)
+    assert (weights >= 0).all()
+    assert weights.sum() == pytest.approx(1)
+    assert np.count_nonzero(weights) <= 10
+    assert weights.any(axis=1).sum() <= 3
+    assert mean_loss(problem, np.tensordot(weights, values, 2)) <= risk.min() * (1 + 1e-5)
 
 
-def test_points_that_were_given_up_have_no_share():
+def test_points_that_racing_dropped_have_no_weight():
     columns = columns_of(task_of(*wave(40)), LOSSES[0])
     values = np.zeros((3, 2, 40), dtype=np.float32)
     risk = np.array([[[np.inf, np.inf], [1.0, np.inf], [np.inf, np.inf]]])
-    (shares,) = blend(columns, values, risk, 5)
-    assert shares[1, 0] == 1
+    (weights,) = blend_weights(columns, values, risk, 5)
+    assert weights[1, 0] == 1
 
 
-def greedy(left_out, lost):
-    """The members of a mean of ten, of at most three widths, each the best one to add; `left_out` by point."""
+def greedy(values, loss):
+    """The members of a mean of ten, of at most three widths, each the best one to add; out-of-fold values by point."""
     members = []
     for _ in range(10):
         widths = {width for width, _ in members}
-        open_points = [p for p in left_out if len(widths) < 3 or p[0] in widths]
-        members.append(min(open_points, key=lambda p: lost(np.mean([left_out[q] for q in [*members, p]], axis=0))))
+        allowed = [p for p in values if len(widths) < 3 or p[0] in widths]
+        members.append(min(allowed, key=lambda p: loss(np.mean([values[q] for q in [*members, p]], axis=0))))
     return members
 
 
@@ -84,8 +84,8 @@ def test_the_function_is_the_mean_of_those_trained_at_its_points(loss):
         for lam in LAMS
     }
     first = next(iter(alone.values())).out_of_fold
-    left_out = {point: cell.out_of_fold.scores[:, 0].astype(np.float64) for point, cell in alone.items()}
-    members = greedy(left_out, lambda f: np.average(loss.value(first.y, f), weights=first.weight))
+    values = {point: cell.out_of_fold.scores[:, 0].astype(np.float64) for point, cell in alone.items()}
+    members = greedy(values, lambda f: np.average(loss.value(first.y, f), weights=first.weight))
     assert len(set(members)) > 1
 
     blended = train_cell(task, replace(settings, grid=Grid(widths=WIDTHS, lams=LAMS), refit="blend"))
@@ -102,7 +102,7 @@ def test_a_blend_of_one_point_is_that_point_retrained(loss):
     same_cells(train_cell(task, replace(settings, refit="blend")), train_cell(task, replace(settings, refit="retrain")))
 
 
-def test_every_machine_of_a_blend_is_certified():
+def test_every_solution_of_a_blend_is_certified():
     settings = settings_for(reduction=Regression((LOSSES[0],)), grid=Grid(widths=WIDTHS, lams=LAMS), refit="blend")
     certificates = train_cell(task_of(*wave(100)), settings).certificates
     assert certificates.refit_gap <= LOSSES[0].tolerance

@@ -9,7 +9,7 @@ from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
 from localsvm.cell.path import validate
 from localsvm.tasks import Problem
-from localsvm.tasks.losses import Hinge, Pinball
+from localsvm.tasks.losses import Hinge, Pinball, Tube
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -85,14 +85,14 @@ def test_the_sums_of_a_problem_are_the_same_to_the_bit_without_the_others(case):
 
 @given(laid_out())
 @settings(deadline=None)
-def test_every_column_is_judged_once_by_the_loss_of_its_problem(case):
+def test_every_column_belongs_to_the_loss_of_its_problem(case):
     problems, rows, _ = case
     columns = Columns.of(problems, rows)
-    judged = np.zeros(len(columns.row), dtype=int)
-    for loss, where in columns.losses():
-        judged[where] += 1
+    times = np.zeros(len(columns.row), dtype=int)
+    for loss, where in columns.by_loss():
+        times[where] += 1
         assert all(problems[number].loss == loss for number in np.unique(columns.problem[where]))
-    assert (judged == 1).all()
+    assert (times == 1).all()
 
 
 @given(laid_out())
@@ -106,15 +106,22 @@ def test_validation_sums_the_losses_of_clipped_values(case):
     for number, problem in enumerate(problems):
         mine = columns.of_problem(number)
         f = np.clip(values[:, mine].astype(np.float64), -problem.clip, problem.clip)
-        for sums, judge in ((found.risk, problem.loss.risk), (found.loss, problem.loss.value)):
+        for sums, loss in ((found.risk, problem.loss.risk), (found.loss, problem.loss.value)):
             assert sums.shape == (len(problems), rows.n_folds, n_lams)
-            total = (judge(problem.y, f) * problem.weight).sum(axis=1)
+            total = (loss(problem.y, f) * problem.weight).sum(axis=1)
             np.testing.assert_allclose(sums[number].sum(axis=0), total, atol=1e-9)
 
 
-def test_problems_of_one_loss_are_judged_together():
+def test_one_sided_samples_keep_their_side():
+    y, side = np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, -1.0, -1.0, 1.0])
+    problems = [Problem(number, Tube(), y, np.ones(4), side=sign * side) for number, sign in enumerate((1, -1))]
+    losses = Columns.of(problems, folded(4, [4])).losses(np.zeros(8))
+    np.testing.assert_array_equal(losses, [2, 0, 0, 8, 0, 4, 6, 0])
+
+
+def test_problems_of_one_loss_are_evaluated_together():
     problems = [Problem(number, loss, np.ones(2), np.ones(2)) for number, loss in enumerate([Hinge(), Hinge()])]
-    ((loss, where),) = Columns.of(problems, folded(2, [2])).losses()
+    ((loss, where),) = Columns.of(problems, folded(2, [2])).by_loss()
     assert loss == Hinge()
     assert where == slice(0, 4)
 

@@ -78,10 +78,10 @@ def test_there_are_as_many_folds_as_asked_unless_distinct_rows_are_fewer(data, n
 
 @given(data=samples(), n_folds=fold_counts)
 @settings(deadline=None)
-def test_each_class_is_dealt_evenly(data, n_folds):
+def test_each_class_is_split_evenly(data, n_folds):
     rows = folded(*data, n_folds)
     number, fold = distinct_features(rows.X), fold_numbers(rows)
-    # A feature row of both classes is dealt with the lower one.
+    # A feature row of both classes counts as the lower one.
     lowest = np.array([rows.y[number == group].min() for group in range(number.max() + 1)])
     fold_of = np.array([fold[number == group][0] for group in range(number.max() + 1)])
     for label in (-1.0, 1.0):
@@ -131,8 +131,8 @@ def test_another_seed_gives_other_folds():
     assert not np.array_equal(first.X, other.X)
 
 
-def test_the_folds_look_random_to_the_features():
-    # Dealt by hash: the mean of a feature is the same in all folds, up to its standard error.
+def test_the_folds_are_independent_of_the_features():
+    # By hash: the mean of a feature is the same in all folds, up to its standard error.
     X = np.random.default_rng(1).normal(size=(5000, 1)).astype(np.float32)
     rows = folded(X, np.ones(5000), np.ones(5000), 5)
     means = [rows.X[rows.fold(k)].mean() for k in range(5)]

@@ -102,14 +102,14 @@ def test_one_step_lies_in_the_middle_of_the_range(rule):
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("n_train", [0.0, 0.5, 1.0])
-def test_a_training_fold_of_next_to_nothing_still_has_candidates(rule, n_train):
+def test_a_training_fold_of_almost_no_weight_has_candidates(rule, n_train):
     for values in candidates(Grid(rule=rule), n_train=n_train):
         assert np.isfinite(values).all()
         assert (values > 0).all()
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_cell_of_radius_zero_still_has_candidates(rule):
+def test_a_cell_of_radius_zero_has_candidates(rule):
     for values in candidates(Grid(rule=rule), radius=0.0):
         assert np.isfinite(values).all()
         assert (values > 0).all()
@@ -149,7 +149,7 @@ def test_a_grid_names_itself():
 
 
 @pytest.mark.parametrize("grid", [0, -3, 2.5, "10", None, True, [1, 2]])
-def test_what_is_no_grid_is_refused_with_a_sentence(grid):
+def test_anything_else_than_a_grid_is_refused_with_a_sentence(grid):
     with pytest.raises(InvalidParameter, match="give the number of steps"):
         Grid.of(grid)
 
@@ -169,6 +169,6 @@ def test_what_is_no_grid_is_refused_with_a_sentence(grid):
         ({"widths": [1.0, -2.0]}, "widths=.*must be positive"),
     ],
 )
-def test_what_cannot_be_a_grid_is_refused_with_a_sentence(arguments, sentence):
+def test_invalid_grids_are_refused_with_a_sentence(arguments, sentence):
     with pytest.raises(InvalidParameter, match=sentence):
         Grid(**arguments)

@@ -1,4 +1,4 @@
-"""A cell trained in little memory: the same cell, or a refusal that says what it takes."""
+"""A cell trained in little memory: the same cell, or an error that states the memory needed."""
 
 import numpy as np
 import pytest
@@ -78,7 +78,7 @@ def test_memory_and_threads_do_not_change_a_cell(task, native_cells, options, st
 
 @pytest.mark.parametrize("options", [{}, regression(Squared())], ids=["hinge", "squared"])
 @pytest.mark.parametrize("n_threads", [1, 2])
-def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads, options):
+def test_the_plan_predicts_what_is_stored(task, native_cells, n_threads, options):
     plan = needed(n_threads, options)
     settings = CellSettings(grid=GRID, **options)
     for max_bytes in (None, plan.full, plan.full - 1, plan.kernel, plan.kernel - 1, plan.smallest):
@@ -86,7 +86,7 @@ def test_the_plan_foretells_what_is_stored(task, native_cells, n_threads, option
         assert native_cells[-1].storage == plan.storage(max_bytes)
 
 
-def test_too_little_memory_is_refused_with_what_it_takes(task):
+def test_too_little_memory_is_refused_with_the_memory_needed(task):
     smallest = needed(1, {}).smallest
     with pytest.raises(InvalidParameter, match=f"in {smallest - 1} bytes: it needs {smallest} at least"):
         train_cell(task, CellSettings(grid=GRID), max_bytes=smallest - 1)

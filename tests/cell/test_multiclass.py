@@ -1,4 +1,4 @@
-"""Cells of several problems: each is the machine it would be alone; together they judge samples they have not seen."""
+"""Cells of several problems: each has the solution that it has alone; together they score out-of-fold samples."""
 
 import pickle
 from dataclasses import replace
@@ -32,8 +32,8 @@ def task():
 # --------------------------------------------------------------------------- against the reference
 
 
-def machines_of(reduction, rows):
-    """Every output's rows, and what the reference makes of them at the one grid point."""
+def solutions_of(reduction, rows):
+    """Every output's rows and labels, and the solution of the reference at the only grid point."""
     if isinstance(reduction, OneVsOne):
         pairs = combinations(range(reduction.n_classes), 2)
         chosen = [(np.flatnonzero(np.isin(rows.y, pair)), pair[0]) for pair in pairs]
@@ -65,13 +65,13 @@ def exactly(reduction):
 
 @every_reduction
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
-def test_every_output_is_the_machine_of_its_problem_alone(reduction, refit, task):
+def test_every_output_is_the_solution_of_its_problem_alone(reduction, refit, task):
     settings = settings_for(reduction=exactly(reduction), grid=ONE_POINT, refit=refit)
     trained = train_cell(task, settings)
     rows = make_folds(task.rows, settings.n_folds, stratify=True)
     points = np.concatenate([rows.X, rows.X + np.float32(0.4)])
     values = trained.functions.values(points)
-    for output, (members, signs, exact) in enumerate(machines_of(reduction, rows)):
+    for output, (members, signs, exact) in enumerate(solutions_of(reduction, rows)):
         beta = exact.beta
         if refit == "retrain":
             beta = reference.retrain_reference(
@@ -83,17 +83,17 @@ def test_every_output_is_the_machine_of_its_problem_alone(reduction, refit, task
 
 
 @every_reduction
-def test_out_of_fold_scores_are_those_of_machines_that_did_not_see_the_sample(reduction, task):
+def test_out_of_fold_scores_are_those_of_solutions_without_the_sample(reduction, task):
     settings = settings_for(reduction=exactly(reduction), grid=ONE_POINT)
     trained = train_cell(task, settings)
     rows = make_folds(task.rows, settings.n_folds, stratify=True)
     values = np.empty((len(rows.y), reduction.n_outputs))
-    for output, (members, _, exact) in enumerate(machines_of(reduction, rows)):
+    for output, (members, _, exact) in enumerate(solutions_of(reduction, rows)):
         for fold in range(rows.n_folds):
-            left_out = rows.fold(fold)
+            held_out = rows.fold(fold)
             beta = exact.fold_beta[0, 0, fold]
-            assert (beta[np.isin(members, np.arange(len(rows.y))[left_out])] == 0).all()
-            values[left_out, output] = function(rows, members, beta, rows.X[left_out])
+            assert (beta[np.isin(members, np.arange(len(rows.y))[held_out])] == 0).all()
+            values[held_out, output] = function(rows, members, beta, rows.X[held_out])
     expected = reduction.scores(np.clip(values, *reduction.bounds(rows.y).T))
     found = trained.out_of_fold
     np.testing.assert_array_equal(found.y, rows.y)
@@ -104,7 +104,7 @@ def test_out_of_fold_scores_are_those_of_machines_that_did_not_see_the_sample(re
 # -------------------------------------------------------------------------- problems side by side
 
 
-def test_one_class_against_the_other_is_the_machine_of_two_classes_to_the_bit():
+def test_one_class_against_the_other_is_the_binary_problem_to_the_bit():
     X, y = blobs(80, 2, noise=1.0)
     settings = settings_for(grid=ONE_POINT)
     two = train_cell(task_of(X, 2 * y - 1), settings)
@@ -124,7 +124,7 @@ def function_of(cell, output):
 
 @pytest.mark.parametrize("search", ["full", "racing"])
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
-def test_machines_of_several_factors_are_those_of_each_to_the_bit(search, refit):
+def test_functions_of_several_factors_are_those_of_each_to_the_bit(search, refit):
     X, y = blobs(150, 2, noise=1.2)
     weight = np.random.default_rng(0).uniform(0.5, 2, size=150)
     task = task_of(X, 2 * y - 1, weight)
@@ -239,7 +239,7 @@ def test_names_of_classes_do_not_matter(reduction):
 
 @every_reduction
 @pytest.mark.parametrize("seed", range(3))
-def test_racing_leaves_out_points_and_solves_the_others_as_the_full_search_does(reduction, seed):
+def test_racing_skips_points_and_solves_the_others_as_the_full_search_does(reduction, seed):
     task = task_of(*blobs(200, K, noise=0.9, seed=seed))
     grid = Grid(widths=[1.0, 1e-3, 1e-4], lams=[1e-1, 1e-2, 1e-3])
     settings = settings_for(reduction=reduction, grid=grid, n_folds=5)
@@ -287,7 +287,7 @@ every_kind = pytest.mark.parametrize("kind", [OneVsOne, OneVsRest], ids=["ovo", 
 
 
 def predicted(kind, k, X, y, **options):
-    """The classes that a cell predicts for its samples, after a look at its record."""
+    """The classes that a cell predicts for its samples, after a check of its record."""
     reduction = kind(k)
     settings = CellSettings(**{"reduction": reduction, "grid": Grid(n_widths=3, n_lams=3), **options})
     trained = train_cell(task_of(X, y), settings)
@@ -320,14 +320,14 @@ def test_every_class_may_have_one_sample(kind, options):
 @every_kind
 @every_option
 @pytest.mark.parametrize("present", [(0,), (4,), (1, 3), (0, 2, 4)], ids=str)
-def test_classes_that_a_cell_has_not_are_not_predicted(kind, options, present):
+def test_classes_absent_from_a_cell_are_not_predicted(kind, options, present):
     X, y = blobs(45, len(present))
     y = np.array(present, dtype=float)[y.astype(int)]
     assert (predicted(kind, 5, X, y, **options) == y).mean() > 0.8
 
 
 @every_kind
-def test_thirty_classes_are_told_apart(kind):
+def test_thirty_classes_are_separated(kind):
     X, y = blobs(400, 30, noise=0.2)
     assert (predicted(kind, 30, X, y) == y).mean() > 0.9
 
@@ -342,7 +342,7 @@ def test_samples_that_differ_in_their_class_only_give_the_heaviest(kind, options
 
 @every_kind
 @every_option
-def test_fewer_samples_than_folds_are_left_out_one_by_one(kind, options):
+def test_fewer_samples_than_folds_are_validated_one_by_one(kind, options):
     predicted(kind, 3, [[0.0], [1.0], [2.0]], [0, 1, 2], **options)
 
 
@@ -358,7 +358,7 @@ def test_a_cell_without_samples_has_the_constants_of_all(kind):
 
 
 @every_kind
-def test_weights_of_very_different_size_are_no_accident(kind):
+def test_weights_may_be_of_very_different_size(kind):
     X, y = blobs(80, 3, noise=1.0)
     weight = np.random.default_rng(0).choice([1e12, 1.0, 1e-6], size=80)
     reduction = kind(3)

@@ -1,4 +1,4 @@
-"""Cells of one class, of two samples, of identical rows: what data can be like when it is cut into pieces."""
+"""Cells of one class, of two samples, of identical rows: all that a partition of real data can produce."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from cells import (
 )
 
 from localsvm.cell import CellSettings, Grid, train_cell
-from localsvm.cell.extent import median_distance
+from localsvm.cell.grid import median_distance
 from localsvm.cell.select import EQUAL_RISK
 from localsvm.data import toy_mixture
 
@@ -49,7 +49,7 @@ def test_two_and_three_samples_are_trained_on(settings, X, y):
     assert 0 <= trained.risk <= 1
 
 
-def test_two_samples_retrained_are_told_apart():
+def test_two_samples_retrained_are_separated():
     settings = CellSettings(grid=Grid(widths=[0.5], lams=[1e-3]), refit="retrain")
     trained = train_cell(task_of([[0], [1]], [1, -1]), settings)
     f = cell_values(trained, np.array([[0], [1]], dtype=np.float32))
@@ -89,14 +89,14 @@ def test_a_rare_class_of_one_sample_does_not_break_the_folds(settings):
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 100])
-def test_more_folds_than_samples_is_leaving_one_out(n_folds):
+def test_more_folds_than_samples_is_leave_one_out(n_folds):
     task = toy_task(12)
     trained = train_cell(task, settings_for(n_folds=n_folds))
     assert trained.certificates.gap.shape[2] == min(n_folds, len(task.rows.y))
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])
-def test_tiny_and_huge_features_are_only_a_matter_of_units(scale):
+def test_tiny_and_huge_features_differ_only_in_their_unit(scale):
     X, y = toy_mixture(60, 2, random_state=13)
     trained = train_cell(task_of(X * np.float32(scale), y, radius=scale), CellSettings())
     f = cell_values(trained, task_of(X * np.float32(scale), y).rows.X)

@@ -68,7 +68,7 @@ class UnclippedTube(Tube):
 def tube_oracle(K, y, weight, lam, epsilon):
     """The coefficients of the SVM of the epsilon-insensitive loss: the dual in a - b, both in the box, by L-BFGS-B.
 
-    minimise (a-b)'K(a-b)/2 - y'(a-b) + epsilon sum(a+b) over 0 <= a, b <= weight / (2 lam sum(weight))
+    minimize (a-b)'K(a-b)/2 - y'(a-b) + epsilon sum(a+b) over 0 <= a, b <= weight / (2 lam sum(weight))
     """
     n, box = len(y), weight / (2 * lam * weight.sum())
 
@@ -125,7 +125,7 @@ def test_several_quantiles_and_targets_are_those_of_each_to_the_bit(search, refi
         np.testing.assert_allclose(together.functions.values(X)[:, output], cell_values(alone, X), atol=1e-4)
 
 
-def test_about_the_right_share_of_new_targets_lies_below_a_quantile():
+def test_about_the_right_fraction_of_new_targets_lies_below_a_quantile():
     trained = train_cell(
         task_of(*wave(500)), CellSettings(reduction=quantiles(*LEVELS), grid=Grid(n_widths=5, n_lams=5))
     )
@@ -187,7 +187,7 @@ def test_folds_of_a_regression_are_those_of_the_rows_whatever_the_targets():
 
 @pytest.mark.parametrize("refit", ["combine", "retrain", "blend"])
 @pytest.mark.parametrize("n", [1, 2, 3, 30])
-def test_targets_that_agree_give_a_constant_and_others_are_trained_on(n, refit):
+def test_equal_targets_give_a_constant_and_others_are_trained_on(n, refit):
     X, y = wave(n, 2)
     y[:, 0] = 3.0
     settings = CellSettings(reduction=Regression((Pinball(0.5),), 2), grid=Grid(n_widths=3, n_lams=3), refit=refit)

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from localsvm.cell.columns import Columns
-from localsvm.cell.combine import combine, fold_shares, kernel_sums, terms_by_width
+from localsvm.cell.columns import Columns, FoldWeights
+from localsvm.cell.combine import combination_weights, combine
 from localsvm.cell.folds import FoldedRows
+from localsvm.cell.outputs import kernel_sums, terms_by_width
 from localsvm.cell.select import EQUAL_RISK, select, select_lams, select_width
 from localsvm.cell.trained import CellFunctions
 from localsvm.tasks import Problem
@@ -110,38 +111,38 @@ def test_lams_and_widths_are_chosen_as_points_of_a_grid_are(data, shape):
     assert select_width(risk[0], loss[0]) == expected[0]
 
 
-# ------------------------------------------------------------------------------------------ shares
+# ------------------------------------------------------------------------------ combination weights
 
 
 @given(data=st.data(), n_problems=st.integers(1, 4), k=n_folds)
 @settings(deadline=None)
-def test_shares_are_positive_sum_to_one_and_fall_with_the_risk(data, n_problems, k):
+def test_weights_are_positive_sum_to_one_and_fall_with_the_risk(data, n_problems, k):
     risk = data.draw(hnp.arrays(np.float64, (n_problems, k), elements=risks))
-    weight = data.draw(hnp.arrays(np.float64, (n_problems, k), elements=st.floats(0.5, 1e4)))
-    shares = fold_shares(risk, weight)
-    assert shares.sum(axis=1) == pytest.approx(1)
-    assert (shares > 0).all()
-    for mine, of_problem, mass in zip(shares, risk, weight, strict=True):
+    fold_weight = data.draw(hnp.arrays(np.float64, (n_problems, k), elements=st.floats(0.5, 1e4)))
+    weights = combination_weights(risk, fold_weight)
+    assert weights.sum(axis=1) == pytest.approx(1)
+    assert (weights > 0).all()
+    for mine, of_problem, mass in zip(weights, risk, fold_weight, strict=True):
         assert (np.diff(mine[np.argsort(of_problem)]) <= 1e-15).all()
-        np.testing.assert_allclose(mine, reference.fold_shares(of_problem, mass), rtol=1e-9)
+        np.testing.assert_allclose(mine, reference.combination_weights(of_problem, mass), rtol=1e-9)
 
 
-def test_shares_are_exponential_in_the_risks():
+def test_weights_are_exponential_in_the_risks():
     risk, weight = np.array([0.1, 0.2, 0.4]), np.array([300.0, 400.0, 500.0])
-    logs = np.log(fold_shares(risk, weight))
+    logs = np.log(combination_weights(risk, weight))
     # The fold of largest risk has the exponent -(400 samples per fold)/100 = -4.
     np.testing.assert_allclose(logs - logs[0], -4 * (risk - risk[0]) / 0.4)
 
 
 @pytest.mark.parametrize("risk", [0.0, 0.3])
-def test_folds_of_equal_risk_have_equal_shares(risk):
-    shares = fold_shares(np.full(4, risk), np.array([1.0, 10.0, 100.0, 1000.0]))
-    np.testing.assert_allclose(shares, 0.25)
+def test_folds_of_equal_risk_have_equal_weights(risk):
+    weights = combination_weights(np.full(4, risk), np.array([1.0, 10.0, 100.0, 1000.0]))
+    np.testing.assert_allclose(weights, 0.25)
 
 
-def test_many_samples_do_not_underflow_all_shares():
-    shares = fold_shares(np.array([0.1, 0.2, 0.2]), np.full(3, 1e9))
-    np.testing.assert_allclose(shares, [1, 0, 0])
+def test_many_samples_do_not_underflow_all_weights():
+    weights = combination_weights(np.array([0.1, 0.2, 0.2]), np.full(3, 1e9))
+    np.testing.assert_allclose(weights, [1, 0, 0])
 
 
 # -------------------------------------------------------------------------------------- combination
@@ -164,18 +165,19 @@ def test_the_combination_is_the_weighted_average_of_the_fold_solutions_by_proble
     columns = columns_of(sizes, 20)
     beta = rng.normal(size=(k, sum(sizes))).astype(np.float32)
     risk, weight = rng.uniform(size=(len(sizes), k)), rng.uniform(1, 50, size=(len(sizes), k))
-    combined = combine(columns, beta, fold_shares(risk, weight))
+    combined = combine(columns, beta, risk * weight, FoldWeights(weight.sum(axis=1), weight))
     assert combined.dtype == np.float32
     for number in range(len(sizes)):
         mine = columns.of_problem(number)
-        expected = reference.fold_shares(risk[number], weight[number]) @ beta[:, mine].astype(np.float64)
+        expected = reference.combination_weights(risk[number], weight[number]) @ beta[:, mine].astype(np.float64)
         np.testing.assert_allclose(combined[mine], expected, rtol=1e-6, atol=1e-7)
 
 
 def test_a_combination_of_equal_solutions_is_that_solution():
     beta = np.tile(np.float32([1.5, -2.0, 0.0]), (5, 1))
-    shares = fold_shares(np.array([[0.1, 0.2, 0.3, 0.2, 0.1]]), np.full((1, 5), 20.0))
-    np.testing.assert_allclose(combine(columns_of([3], 3), beta, shares), beta[0], rtol=1e-7)
+    weights = FoldWeights(np.array([100.0]), np.full((1, 5), 20.0))
+    risk = np.array([[2.0, 4.0, 6.0, 4.0, 2.0]])
+    np.testing.assert_allclose(combine(columns_of([3], 3), beta, risk, weights), beta[0], rtol=1e-7)
 
 
 # -------------------------------------------------------------------------------------- kernel sums

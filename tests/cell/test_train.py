@@ -61,7 +61,7 @@ CASES = {
 
 @pytest.fixture(scope="module", params=CASES.values(), ids=CASES.keys())
 def case(request):
-    """A task, its settings, and what the reference makes of it."""
+    """A task, its settings, and the result of the reference."""
     task, settings = request.param
     rows, cell = run_reference(task, settings, clip=np.inf, tolerance=REFERENCE_TIGHT)
     return task, settings, rows, cell
@@ -79,9 +79,9 @@ def fold_error_range(rows, cell, lams):
         held_out = rows.fold(fold)
         margin = rows.y[held_out] * cell.fold_values[:, :, fold, held_out]
         allowed = value_tolerance(np.asarray(lams))[None, :, None]
-        share = rows.weight[held_out] / rows.weight[held_out].sum()
-        lowest[:, :, fold] = (margin < -allowed) @ share
-        highest[:, :, fold] = (margin <= allowed) @ share
+        weight = rows.weight[held_out] / rows.weight[held_out].sum()
+        lowest[:, :, fold] = (margin < -allowed) @ weight
+        highest[:, :, fold] = (margin <= allowed) @ weight
     return lowest, highest
 
 
@@ -90,7 +90,7 @@ def error_range(rows, cell, lams):
     return [reference.combined_risk(of_fold, fold_weights(rows)) for of_fold in fold_error_range(rows, cell, lams)]
 
 
-def leaves_no_doubt(rows, cell, lams, w, fold):
+def is_certain(rows, cell, lams, w, fold):
     """Whether the lam that is best for a fold at a width is that at any two solutions within the gap."""
     lowest, highest = (of_fold[w, :, fold] for of_fold in fold_error_range(rows, cell, lams))
     loss, doubt = cell.fold_loss[w, :, fold], value_tolerance(np.asarray(lams))
@@ -119,13 +119,13 @@ def test_validation_risks_are_those_of_algorithm_1(case):
     assert (trained.risks <= highest + EQUAL_RISK).all()
 
 
-def test_the_choice_is_that_of_algorithm_1_where_the_gap_leaves_no_doubt(case):
+def test_the_choice_is_that_of_algorithm_1_where_the_gap_is_small_enough(case):
     task, settings, rows, expected = case
     chosen = chosen_point(train_cell(task, settings))
     lowest, highest = error_range(rows, expected, settings.grid.lams)
     could_win = lowest <= highest.min() + EQUAL_RISK
     assert could_win[chosen]
-    # Points that tie for certain are told apart by their loss, which moves no faster than f.
+    # Points that certainly tie are compared by their loss, which changes no faster than f.
     ties = could_win & (highest <= lowest[chosen] + EQUAL_RISK)
     loss = reference.combined_risk(expected.fold_loss, fold_weights(rows))
     doubt = 2 * value_tolerance(min(settings.grid.lams))
@@ -137,7 +137,7 @@ def test_the_combined_function_is_that_of_algorithm_1_with_a_lam_for_each_fold(c
     trained = train_cell(task, settings)
     assert chosen_point(trained) == expected.choice, "choose data whose choice is certain"
     w, lams = expected.choice[0], settings.grid.lams
-    assert all(leaves_no_doubt(rows, expected, lams, w, fold) for fold in range(rows.n_folds)), "choose other data"
+    assert all(is_certain(rows, expected, lams, w, fold) for fold in range(rows.n_folds)), "choose other data"
     assert len(set(expected.fold_choice)) > 1, "choose data whose folds differ"
     points = np.concatenate([rows.X, rows.X + np.float32(0.3)])
     f = reference.decision_values(points, rows.X, expected.beta, settings.kernel, *trained.width)
@@ -151,15 +151,15 @@ def test_without_lams_of_their_own_folds_are_combined_at_the_lam_of_all(case):
     trained = train_cell(task, replace(settings, own_lams=False))
     lowest, highest = error_range(rows, expected, settings.grid.lams)
     assert lowest[expected.choice] == highest[expected.choice], "choose data whose errors are certain"
-    shares = reference.fold_shares(expected.fold_error[expected.choice], fold_weights(rows))
-    beta = shares @ expected.fold_beta[expected.choice]
+    weights = reference.combination_weights(expected.fold_error[expected.choice], fold_weights(rows))
+    beta = weights @ expected.fold_beta[expected.choice]
     f = reference.decision_values(rows.X, rows.X, beta, settings.kernel, *trained.width)
     allowed = value_tolerance(*trained.lam) + EVALUATION_ERROR
     assert np.abs(cell_values(trained, rows.X) - f).max() <= allowed
 
 
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
-def test_samples_left_out_have_their_values_at_the_lam_of_all_folds(case, refit):
+def test_out_of_fold_values_are_those_at_the_lam_of_all_folds(case, refit):
     # Not at that of their fold, which was chosen on just these samples.
     task, settings, rows, expected = case
     trained = train_cell(task, replace(settings, refit=refit))
@@ -282,7 +282,7 @@ def test_an_integer_weight_is_a_repetition():
 
 
 @pytest.mark.parametrize("seed", [16, 92, 112])
-def test_weights_of_very_different_size_are_no_accident(seed):
+def test_weights_may_be_of_very_different_size(seed):
     # Grid points then differ in risk by less than counts as a difference.
     weight = np.random.default_rng(seed).choice([1.0, 1e-5, 3e-6], size=40, p=[0.2, 0.4, 0.4])
     trained = train_cell(toy_task(40, seed=seed, weight=weight), CellSettings())
@@ -329,7 +329,7 @@ def test_racing_never_finds_less_risk_than_the_full_search(seed):
     assert (racing.certificates.steps[skipped] == 0).all()
 
 
-def test_racing_skips_points_that_cannot_win():
+def test_racing_skips_points_that_cannot_be_the_best():
     task = toy_task(300, 2, seed=1)
     # At the two smallest widths every sample is alone: nearly all values are 0.
     grid = Grid(widths=[1.0, 1e-3, 1e-4], lams=[1e-1, 1e-2, 1e-3])

@@ -1,4 +1,4 @@
-"""Risks and losses of samples left out, summed where paths are solved, are those that the losses say."""
+"""The solver sums risks and losses over the validation folds as the losses in Python do."""
 
 import numpy as np
 import pytest
@@ -13,17 +13,23 @@ N, ENDS = 60, (20, 44, 60)
 PART = np.arange(0, N, 3)
 rng = np.random.default_rng(5)
 X = rng.normal(size=(N, 3)).astype(np.float32)
+SIDE = np.where(np.arange(N) % 2 == 0, 1.0, -1.0)
 SIGNS, NUMBERS = np.where(rng.uniform(size=N) < 0.4, 1.0, -1.0), rng.normal(size=N)
 WEIGHT = rng.uniform(0.2, 3.0, size=N)
 
 
 @pytest.mark.parametrize(
-    ("loss", "y"), [(Hinge(), SIGNS), (Pinball(0.2), NUMBERS), (Tube(), NUMBERS)], ids=lambda case: type(case).__name__
+    ("loss", "y", "side"),
+    [(Hinge(), SIGNS, None), (Pinball(0.2), NUMBERS, None), (Tube(), NUMBERS, SIDE)],
+    ids=["hinge", "pinball", "tube"],
 )
 @pytest.mark.parametrize("folds", [range(3), range(1, 2)])
-def test_sums_over_samples_left_out(loss, y, folds):
+def test_sums_over_the_validation_folds(loss, y, side, folds):
     rows = FoldedRows(X, y, WEIGHT, ENDS)
-    problems = [Problem(0, loss, y, WEIGHT), Problem(1, loss, y[PART], WEIGHT[PART], PART)]
+    problems = [
+        Problem(0, loss, y, WEIGHT, side=side),
+        Problem(1, loss, y[PART], WEIGHT[PART], PART, side=None if side is None else side[PART]),
+    ]
     columns = Columns.of(problems, rows)
     solver = BoxPaths(NativeCell(rows, "gauss", None, 1, None), columns)
     solver.set_width(0.7)

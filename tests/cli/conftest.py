@@ -1,4 +1,4 @@
-"""Files and a model for the tests of commands."""
+"""Data files and a trained model for the tests of commands."""
 
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -24,7 +24,7 @@ def toy_files(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory, toy_files):
-    """A model of the classes."""
+    """A trained classifier."""
     shell = Shell(tmp_path_factory.mktemp("trained"))
     shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "-o", "model.lsvm")
     return shell.path("model.lsvm")

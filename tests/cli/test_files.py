@@ -1,4 +1,4 @@
-"""`predict`, `evaluate`, `inspect`, `report`, `convert`: rows keep their order, columns are found by name."""
+"""`predict`, `evaluate`, `inspect`, `report`, `convert`: rows keep their order, columns are matched by name."""
 
 import gzip
 import json
@@ -21,7 +21,7 @@ def predicted(shell, model, data, *options):
     return shell.table("out.parquet")
 
 
-def test_predictions_are_those_of_python_in_the_order_of_the_rows(shell, trained, toy_files):
+def test_predictions_equal_those_of_python_in_the_order_of_the_rows(shell, trained, toy_files):
     out = predicted(shell, trained, toy_files / "test.parquet", "--keep", "id", "--keep", "kind", "--probabilities")
     assert out.column_names == ["id", "kind", "prediction", "probability_no", "probability_yes"]
     assert out["id"].to_pylist() == list(range(300))
@@ -41,7 +41,7 @@ def test_any_order_of_columns_and_any_format_give_the_same_predictions(shell, tr
         assert predicted(shell, trained, name)["prediction"].to_pylist() == expected
 
 
-def test_csv_goes_from_standard_input_to_standard_output(shell, trained, toy_files):
+def test_csv_can_be_read_from_stdin_and_written_to_stdout(shell, trained, toy_files):
     done = shell.process("predict", trained, "-", stdin=(toy_files / "test.csv").read_text())
     lines = done.stdout.splitlines()
     assert lines[0] == '"prediction"'
@@ -58,7 +58,7 @@ def test_batches_of_any_size_give_the_same_predictions(trained, toy_files, rows)
     assert pa.Table.from_batches(batches).equals(whole)
 
 
-def test_columns_without_names_are_found_by_position_and_the_target_is_none_of_them(shell):
+def test_columns_without_names_are_matched_by_position_without_the_target(shell):
     rows = [f"{i / 10},{'ab'[i // 20]},{i % 3}\n" for i in range(40)]
     shell.path("train.csv").write_text("".join(rows))
     shell.run("train", "train.csv", "-t", "2", "--grid", 2, "--no-header")
@@ -106,7 +106,7 @@ def test_an_evaluation_shows_intervals_the_confusion_matrix_and_the_worst_cells(
         assert words in text
 
 
-def test_an_evaluation_needs_the_truth(shell, trained, toy_files):
+def test_an_evaluation_needs_the_target_column(shell, trained, toy_files):
     table = pq.read_table(toy_files / "test.parquet").drop_columns(["kind"])
     pq.write_table(table, shell.path("blind.parquet"))
     assert "lacks the column 'kind'" in shell.refused("evaluate", trained, "blind.parquet", code=3)
@@ -123,7 +123,7 @@ def test_a_model_file_can_be_inspected_and_verified(shell, trained):
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n", b"PK\x03\x04", b"id,x\n1,2\n"])
-def test_other_files_are_no_models(shell, toy_files, content):
+def test_files_that_are_no_models_are_refused(shell, toy_files, content):
     shell.path("foreign.lsvm").write_bytes(content)
     assert "model file" in shell.refused("predict", "foreign.lsvm", toy_files / "test.csv", code=3)
 
@@ -143,16 +143,16 @@ def test_files_are_converted(shell, toy_files):
     assert first.equals(second.cast(first.schema))
 
 
-def test_the_demo_leaves_models_and_reports(shell):
+def test_the_demo_saves_models_and_reports(shell):
     done = shell.run("demo", "--rows", "300", "--keep", "kept")
-    assert "What came out" in done.stdout
+    assert "Results" in done.stdout
     for name in ("forest-cover", "toy-mixture"):
         assert localsvm.load(shell.path(f"kept/{name}.lsvm")).n_cells_ == 1
         assert "</html>" in shell.path(f"kept/{name}.html").read_text()
 
 
 @pytest.mark.parametrize("command", ["demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"])
-def test_help_teaches_with_examples(shell, command):
+def test_help_has_examples(shell, command):
     text = shell.run(command, "--help").stdout
     assert f"localsvm {command}" in text.replace("\n", " ")
     assert "Example" in text
@@ -165,13 +165,13 @@ def test_without_arguments_the_commands_are_listed(shell):
 
 
 def test_a_shell_can_complete_commands():
-    # The shell is found among the processes above.
+    # The shell is detected among the parent processes.
     command = [sys.executable, "-m", "localsvm", "--show-completion"]
     done = subprocess.run(["bash", "-c", '"$@" && true', "bash", *command], capture_output=True, text=True, check=True)
     assert "localsvm" in done.stdout
 
 
-def test_the_version_is_told(shell):
+def test_the_version_is_printed(shell):
     assert shell.process("--version").stdout.strip() == f"localsvm {localsvm.__version__}"
 
 

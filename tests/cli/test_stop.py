@@ -1,4 +1,4 @@
-"""A training that is stopped or killed: what is done is kept, and the end is the same model."""
+"""Interrupted or killed training: finished cells are saved, and resuming gives the same model."""
 
 import os
 import signal
@@ -13,14 +13,14 @@ from shell import ENVIRONMENT, toy_table
 
 import localsvm
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes are stopped as Unix does it")
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="uses Unix signals")
 
 OPTIONS = ("-t", "kind", "--ignore", "amount", "--ignore", "id", "--cell-size", 200, "--scaling", "minmax", "--jobs", 1)
 
 
 @pytest.fixture
 def slow(shell):
-    """A training of many cells, as a process, and its arguments."""
+    """Arguments of a training with many cells."""
     pq.write_table(toy_table(4000), shell.path("train.parquet"))
     return ("train", "train.parquet", *OPTIONS, "--checkpoint", "cells")
 
@@ -30,7 +30,7 @@ def kept(shell):
 
 
 def start(shell, arguments):
-    """Start a command that Ctrl-C stops, whatever the shell of the tests thinks of it."""
+    """Start a command that reacts to SIGINT, even if the test runner ignores it."""
     return subprocess.Popen(
         shell.command(*arguments),
         cwd=shell.directory,
@@ -44,7 +44,7 @@ def start(shell, arguments):
 
 
 def stop(shell, arguments, how, after=3):
-    """Start a training, and stop it when so many cells are kept."""
+    """Start a training, and send a signal once so many cells are saved."""
     process = start(shell, arguments)
     while kept(shell) < after and process.poll() is None:
         time.sleep(0.01)
@@ -53,7 +53,7 @@ def stop(shell, arguments, how, after=3):
     return process.returncode, output, errors
 
 
-def test_ctrl_c_stops_at_once_keeps_what_is_done_and_says_how_to_go_on(shell, slow):
+def test_ctrl_c_saves_finished_cells_and_says_how_to_resume(shell, slow):
     code, output, errors = stop(shell, slow, signal.SIGINT)
     assert (code, output) == (130, "")
     assert "Traceback" not in errors
@@ -65,16 +65,16 @@ def test_ctrl_c_stops_at_once_keeps_what_is_done_and_says_how_to_go_on(shell, sl
     assert shell.path("model.lsvm").exists()
 
 
-def test_without_a_checkpoint_ctrl_c_says_that_nothing_was_kept(shell):
+def test_without_a_checkpoint_ctrl_c_says_that_nothing_was_saved(shell):
     process = start(shell, ("train", "-", "-t", "y"))
-    process.stdin.write("x,y\n" + "1.5,2.5\n" * 200_000)  # more than a pipe holds: when it is gone, they are being read
+    process.stdin.write("x,y\n" + "1.5,2.5\n" * 200_000)  # more than a pipe holds: once written, the process is reading
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate()
     assert process.returncode == 130
-    assert errors == "Stopped; nothing was kept. With --checkpoint DIR finished cells are.\n"
+    assert errors == "Interrupted; nothing was saved. Use --checkpoint DIR to save finished cells.\n"
 
 
-def test_a_killed_training_ends_with_the_same_model(shell, slow):
+def test_resuming_a_killed_training_gives_the_same_model(shell, slow):
     shell.run(*slow[:-1], "whole", "-o", "whole.lsvm")
     for count in (2, 5, 9):
         code, _, _ = stop(shell, slow, signal.SIGKILL, after=count)
@@ -98,7 +98,7 @@ def test_a_checkpoint_of_other_data_is_refused_with_the_difference(shell, slow):
     shell.run("resume", "cells")
 
 
-def test_a_directory_that_is_no_checkpoint_is_refused(shell):
+def test_a_directory_that_is_not_a_checkpoint_is_refused(shell):
     shell.path("photos").mkdir()
     shell.path("photos/cat.jpg").write_bytes(b"meow")
     code = shell.run("resume", "photos", code=3).returncode

@@ -1,4 +1,4 @@
-"""`localsvm train`: files in, a model file out, the same as from Python."""
+"""`localsvm train` writes the model that Python would train."""
 
 import shutil
 
@@ -11,7 +11,7 @@ from shell import FAST, toy_table
 
 import localsvm
 from localsvm.data.files import open_file
-from localsvm.data.files.loading import Roles, Room, load
+from localsvm.data.files.loading import MemoryBudget, Roles, load
 
 ALL_TASKS = [
     ("classify", "kind", "LocalSVC", ("--ignore", "amount")),
@@ -33,22 +33,22 @@ def test_every_task_trains_and_predicts(shell, toy_files, task, target, estimato
 
 
 @pytest.mark.parametrize(("target", "ignored", "task"), [("kind", "amount", "classify"), ("amount", "kind", "regress")])
-def test_the_task_is_guessed_from_the_target(shell, toy_files, target, ignored, task):
+def test_the_task_is_inferred_from_the_target(shell, toy_files, target, ignored, task):
     arguments = ("train", toy_files / "train.csv", "-t", target, "--ignore", ignored, *FAST)
     assert shell.json(*arguments)["task"] == task
 
 
-def test_the_model_is_that_of_python(shell, toy_files):
+def test_the_model_equals_that_of_python(shell, toy_files):
     shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST)
     file = open_file(toy_files / "train.parquet")
-    loaded = load(file, Roles("kind", ignored=("amount", "id")), Room(10**9, str(shell.directory)))
+    loaded = load(file, Roles("kind", ignored=("amount", "id")), MemoryBudget(10**9, str(shell.directory)))
     expected = localsvm.LocalSVC(cell_size=100, grid=3, random_state=0).fit(loaded.table, loaded.target)
     found = localsvm.load(shell.path("model.lsvm"))
     np.testing.assert_array_equal(found.predict_proba(loaded.table), expected.predict_proba(loaded.table))
     assert found.classes_.tolist() == ["no", "yes"]
 
 
-def test_kernel_and_relevance_can_be_those_of_the_paper(shell, toy_files):
+def test_kernel_and_relevance_can_be_set_as_in_the_paper(shell, toy_files):
     plain = ("--kernel", "gauss", "--no-relevance", "--scaling", "minmax")
     shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *plain, *FAST)
     chosen = localsvm.load(shell.path("model.lsvm")).get_params()
@@ -66,7 +66,7 @@ def test_rows_that_do_not_fit_into_memory_give_the_same_file(shell):
     assert sorted(p.name for p in shell.directory.iterdir()) == ["big.parquet", "disk.lsvm", "memory.lsvm"]
 
 
-def test_a_forecast_trains_nothing_but_a_few_cells(shell, toy_files):
+def test_a_dry_run_forecasts_and_writes_no_model(shell, toy_files):
     found = shell.json("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--dry-run")
     assert found["rows"] == 400
     assert found["seconds"] > 0
@@ -74,7 +74,7 @@ def test_a_forecast_trains_nothing_but_a_few_cells(shell, toy_files):
     assert not shell.path("model.lsvm").exists()
 
 
-def test_advice_compares_ways_and_writes_no_model(shell, toy_files):
+def test_advise_compares_partitions_and_writes_no_model(shell, toy_files):
     given = ("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--advise")
     found = shell.json(*given)
     assert found["n_rows"] == 400
@@ -87,12 +87,12 @@ def test_advice_compares_ways_and_writes_no_model(shell, toy_files):
     assert not shell.path("model.lsvm").exists()
 
 
-def test_advice_for_amounts_is_about_squares(shell, toy_files):
+def test_advise_compares_regressions_by_squared_error(shell, toy_files):
     given = ("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST, "--advise")
     assert shell.json(*given)["measure"] == "mean squared error"
 
 
-def test_integers_of_a_csv_file_are_classes_of_integers(shell):
+def test_integer_labels_of_a_csv_file_stay_integers(shell):
     shell.path("a.csv").write_text("x,y\n" + "".join(f"{i / 10},{i // 20}\n" for i in range(40)))
     shell.run("train", "a.csv", "-t", "y", "--grid", 2)
     assert localsvm.load(shell.path("model.lsvm")).classes_.tolist() == [0, 1]
@@ -100,7 +100,7 @@ def test_integers_of_a_csv_file_are_classes_of_integers(shell):
     assert out[:2] == ['"prediction"', "0"]
 
 
-def test_nothing_is_written_to_stderr_when_nobody_looks(shell, toy_files):
+def test_quiet_writes_nothing_to_stderr(shell, toy_files):
     done = shell.process("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--quiet")
     assert done.stderr == ""
 
@@ -135,7 +135,7 @@ def test_missing_values_and_weights(shell, toy_files):
         (("-t", "kind", "--format", "xml"), 2, "format='xml' is unknown"),
     ],
 )
-def test_bad_options_are_refused_with_a_sentence(shell, toy_files, arguments, code, message):
+def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments, code, message):
     found = shell.refused("train", toy_files / "train.parquet", *arguments, code=code)
     assert found.startswith("Error: ")
     assert message in found
@@ -147,7 +147,7 @@ def test_a_missing_file_is_named(shell):
     assert (done.stdout, done.stderr) == ("", "Error: nothing.csv: there is no such file.\n")
 
 
-def test_an_old_model_stays_when_training_fails(shell, toy_files, trained):
+def test_an_existing_model_is_kept_if_training_fails(shell, toy_files, trained):
     shutil.copy(trained, shell.path("model.lsvm"))
     before = shell.path("model.lsvm").read_bytes()
     shell.refused("train", toy_files / "train.parquet", "-t", "nothing", code=3)

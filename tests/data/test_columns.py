@@ -12,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn.impute import SimpleImputer
 
 from localsvm import InvalidData
-from localsvm.data.columns import MOST_CATEGORIES, Category, Table, learn_columns, weighted_median
+from localsvm.data.columns import MOST_CATEGORIES, Category, Table, learn_encoding, weighted_median
 from localsvm.data.sparse import SparseRows
 
 NUMBERS = st.floats(-(2.0**20), 2.0**20, width=32)  # their halves are exact
@@ -21,7 +21,7 @@ GAPPY = hnp.arrays(np.float64, (9, 3), elements=NUMBERS | st.just(np.nan))
 
 def learn(X, names=None, weight=None, impute=True):
     table = Table(X, names or {})
-    return table, learn_columns(table, np.ones(len(X)) if weight is None else np.asarray(weight, float), impute=impute)
+    return table, learn_encoding(table, np.ones(len(X)) if weight is None else np.asarray(weight, float), impute=impute)
 
 
 # -------------------------------------------------------------------------------------------- medians

@@ -79,8 +79,8 @@ def test_another_seed_gives_another_order(seeds):
 def test_hashes_spread_evenly_over_their_bits():
     hashes = content_hash(np.arange(20_000, dtype=np.float32)[:, None], 3)
     for bit in range(64):
-        share = np.mean((hashes >> np.uint64(bit)) & np.uint64(1))
-        assert abs(share - 0.5) < 5 * 0.5 / np.sqrt(20_000)
+        fraction = np.mean((hashes >> np.uint64(bit)) & np.uint64(1))
+        assert abs(fraction - 0.5) < 5 * 0.5 / np.sqrt(20_000)
 
 
 @pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray])

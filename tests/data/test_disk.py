@@ -70,7 +70,7 @@ def test_a_file_has_no_name(tmp_path):
 
 
 def test_more_rows_than_the_disk_has_room_for_are_refused_at_once(tmp_path):
-    with pytest.raises(InvalidData, match=r"take 8e\+06 GB, but .* has room for .* larger disk"):
+    with pytest.raises(InvalidData, match=r"take 8e\+06 GB, but .* of free space.* larger disk"):
         RowFile((10**12, 1000), np.float64, tmp_path)
 
 

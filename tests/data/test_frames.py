@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from localsvm import InvalidData
-from localsvm.data.columns import learn_columns
+from localsvm.data.columns import learn_encoding
 from localsvm.data.frames import has_categories, is_frame, read_frame
 
 COLUMNS = {
@@ -76,7 +76,7 @@ def test_categories_may_be_numbers_truth_values_or_intervals():
 
 def test_columns_are_read_as_in_training():
     frame = pd.DataFrame({"code": pd.Categorical([3, 1, 3]), "text": [None, None, None], "n": [1.0, 2.0, 3.0]})
-    columns = learn_columns(read_frame(frame, list(frame)), np.ones(3), impute=True)
+    columns = learn_encoding(read_frame(frame, list(frame)), np.ones(3), impute=True)
     later = pd.DataFrame({"code": [1.0, np.nan, 3.0], "text": ["a", "b", "c"], "n": [1, 2, 3]})
     table = read_frame(later, list(later), columns)
     assert table.names == {0: ("1", "3")}

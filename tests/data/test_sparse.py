@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from localsvm.data.scaling import fit_to_ends
-from localsvm.data.source import KeptRows, block_rows, column_ends, read_blocks, row_blocks
+from localsvm.data.source import RowSubset, block_rows, column_ends, read_blocks, row_blocks
 from localsvm.data.sparse import SparseRows
 
 FORMATS = [
@@ -85,7 +85,7 @@ def test_kept_rows_are_read_through():
     X = sparse_numbers(3)
     kept = np.array([40, 2, 2, 17])
     for source in (X, SparseRows.of(scipy.sparse.csr_array(X))):
-        rows = KeptRows(source, kept)
+        rows = RowSubset(source, kept)
         assert (rows.shape, len(rows), rows.dtype) == ((4, 7), 4, X.dtype)
         np.testing.assert_array_equal(rows[1:3], X[[2, 2]])
         np.testing.assert_array_equal(rows[np.array([3, 0])], X[[17, 40]])

@@ -110,13 +110,13 @@ def test_another_number_of_features_at_prediction_is_refused(rows):
 
 
 def test_one_class_is_refused_with_its_label(rows, no_work):
-    with pytest.raises(InvalidData, match=r"only one class, 'spam': .*samples of two classes"):
+    with pytest.raises(InvalidData, match=r"only one class \('spam'\)\. A classifier needs samples of at least two"):
         small().fit(rows[0], ["spam"] * 60)
 
 
 def test_one_class_of_positive_weight_is_one_class(rows, no_work):
     X, y = rows
-    with pytest.raises(InvalidData, match="only one class, -1"):
+    with pytest.raises(InvalidData, match=r"only one class \(-1\)"):
         small().fit(X, y, sample_weight=(y < 0).astype(float))
 
 
@@ -196,7 +196,7 @@ def test_one_row_is_one_class(no_work):
 
 @pytest.mark.parametrize("variant", [{}, {"refit": "retrain"}, {"search": "racing"}])
 @pytest.mark.parametrize("scaling", SCALINGS)
-def test_two_rows_are_told_apart(variant, scaling):
+def test_two_rows_are_separated(variant, scaling):
     clf = LocalSVC(scaling=scaling, **variant).fit([[0.0, 5.0], [1.0, 5.0]], ["a", "b"])
     assert clf.predict([[0.0, 5.0], [1.0, 5.0]]).tolist() == ["a", "b"]
 

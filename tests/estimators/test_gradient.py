@@ -11,8 +11,8 @@ from sklearn.exceptions import NotFittedError
 import localsvm
 from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
+from localsvm.estimators.base import check_rows
 from localsvm.model import gradient
-from localsvm.partition.base import AveragingPartition
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -49,7 +49,7 @@ def exact(estimator, rows, cells):
     else:
         columns = zip(rows.T, model.scaling.knots, model.scaling.ranks, strict=True)
         scaled = np.column_stack([np.interp(column, knots, ranks) for column, knots, ranks in columns])
-    if isinstance(model.partition, AveragingPartition):
+    if model.averages:
         scores = np.mean([exact_cell(model, cell, scaled) for cell in range(len(model.cells))], axis=0)
     else:
         scores = np.empty((len(rows), model.reduction.n_scores))
@@ -70,7 +70,7 @@ def said(estimator, X):
 
 def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
     estimator, X = fitted
-    rows = np.asarray(estimator._rows(X)[:], dtype=np.float64)
+    rows = np.asarray(check_rows(estimator, X)[:], dtype=np.float64)
     cells = estimator.apply(X)
     np.testing.assert_allclose(exact(estimator, rows, cells), said(estimator, X), atol=rounding(estimator))
 
@@ -112,7 +112,7 @@ def test_a_constant_feature_has_a_derivative_of_zero():
         np.testing.assert_array_equal(model.gradient(X + np.eye(3)[2])[:, 2], 0)
 
 
-def test_a_prediction_that_is_cut_has_a_gradient_of_zero():
+def test_a_clipped_prediction_has_a_gradient_of_zero():
     X, y = numbers()
     model = LocalSVR(**{**SMALL, "partition": "none"}).fit(X, y)
     points = np.random.default_rng(0).uniform(-0.5, 1.5, size=(2000, 2))

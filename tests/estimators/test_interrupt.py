@@ -14,7 +14,8 @@ import pytest
 from localsvm import LocalSVC
 from localsvm.cell.settings import CellSettings
 from localsvm.fit.fit import fit_model
-from localsvm.fit.prepare import FitSettings
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings
 
 # Each takes half a minute and more: large cells; a great many small ones; one traversal that splits off cell after
 # cell; a pilot beside which there is nothing to do.
@@ -107,7 +108,7 @@ def test_an_interrupted_fit_leaves_no_threads_and_nothing_fitted(coin_flips, no_
 
 def test_a_callback_that_fails_fails_the_fit_and_leaves_no_threads(coin_flips, no_new_threads):
     X, y = coin_flips[0][:100], coin_flips[1][:100]
-    settings = FitSettings(CellSettings(), scaling="minmax", seed=0, n_threads=3)
+    settings = FitSettings(CellSettings(), seed=0, n_threads=3)
     caught = []
 
     def fail(progress):
@@ -115,7 +116,7 @@ def test_a_callback_that_fails_fails_the_fit_and_leaves_no_threads(coin_flips, n
 
     def fit():
         try:
-            fit_model(X, y, np.ones(100), settings, fail)
+            fit_model(TargetRows(X, y, np.ones(100)), settings, fail)
         except RuntimeError as error:
             caught.append(str(error))
 

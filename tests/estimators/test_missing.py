@@ -23,11 +23,11 @@ def small(**parameters):
     return LocalSVC(**{"grid": 3, "n_folds": 3, "missing": "impute", **parameters})
 
 
-def gappy(n=150, share=0.2, seed=0, columns=(0, 2)):
+def gappy(n=150, missing=0.2, seed=0, columns=(0, 2)):
     X, y = toy_mixture(n, 3, random_state=seed)
     X = X.astype(np.float64)
     for column in columns:
-        X[np.random.default_rng(seed + column).random(n) < share, column] = np.nan
+        X[np.random.default_rng(seed + column).random(n) < missing, column] = np.nan
     return X, y
 
 
@@ -58,7 +58,7 @@ def test_a_fit_is_that_of_imputed_numbers_with_columns_for_the_gaps():
 
 @pytest.mark.parametrize("scaling", ["minmax", "standard", "quantile"])
 def test_columns_for_gaps_are_not_stretched_by_a_scaling(scaling):
-    X, y = gappy(share=0.02)
+    X, y = gappy(missing=0.02)
     model = small(scaling=scaling).fit(X, y).model_
     flags = np.concatenate([support_vectors(cell)[:, 3:] for cell in model.cells])
     assert set(np.unique(flags)) == {np.float32(0), np.float32(0.1)}
@@ -77,7 +77,7 @@ def test_order_of_rows_and_absent_rows_do_not_matter(seed):
     np.testing.assert_array_equal(small().fit(X[repeated], y[repeated]).decision_function(X), one)
 
 
-def test_a_column_that_is_all_missing_is_left_out_now_and_later():
+def test_a_column_without_values_is_dropped_in_fit_and_prediction():
     X, y = gappy()
     X[:, 1] = np.nan
     clf, without = small(scaling=None).fit(X, y), small(scaling=None).fit(X[:, [0, 2]], y)

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 
 from localsvm import Grid, InvalidData, LocalSVC
 from localsvm.cell import CellSettings
-from localsvm.fit.training import _TASK_COPIES
+from localsvm.fit.memory import _TASK_COPIES
 from localsvm.tasks import OneVsOne, OneVsRest
 
 pytestmark = [
@@ -79,7 +79,7 @@ def test_decision_values_of_pairs_are_between_minus_one_and_one_and_no_two_class
 
 
 @every_reduction
-def test_rows_are_as_well_told_apart_as_by_another_svm(multiclass):
+def test_the_accuracy_is_that_of_another_svm(multiclass):
     X, y = blobs(3400, 3, noise=1.1, seed=3)
     train, test = slice(0, 400), slice(400, None)
     grid = {"C": np.geomspace(0.1, 100, 4), "gamma": np.geomspace(0.03, 3, 4)}
@@ -92,7 +92,7 @@ def test_rows_are_as_well_told_apart_as_by_another_svm(multiclass):
 
 
 @every_reduction
-def test_cells_are_as_good_as_one_machine(multiclass):
+def test_cells_are_as_accurate_as_one_svm(multiclass):
     X, y = blobs(3000, 5, noise=0.7, seed=4)
     train, test = slice(0, 1500), slice(1500, None)
     one, many = (
@@ -194,7 +194,7 @@ def test_a_pickled_classifier_predicts_the_same_bits(rows, points, multiclass):
 
 
 @every_reduction
-def test_every_cell_that_has_all_classes_is_a_machine_of_its_own(rows, points, multiclass):
+def test_every_cell_that_has_all_classes_is_an_svm_of_its_own(rows, points, multiclass):
     X, y = rows
     clf = fit(rows, cell_size=150, multiclass=multiclass)
     scaled, new = clf.model_.scaling.apply(X), clf.model_.scaling.apply(points)
@@ -240,7 +240,7 @@ def test_every_row_may_be_a_class(multiclass):
 
 
 @every_reduction
-def test_many_classes_in_many_cells_are_told_apart(multiclass):
+def test_many_classes_in_many_cells_are_separated(multiclass):
     X, y = blobs(2000, 25, noise=0.15)
     clf = fit((X[:1000], y[:1000]), cell_size=200, multiclass=multiclass)
     assert clf.score(X[1000:], y[1000:]) > 0.9
@@ -278,20 +278,20 @@ def test_class_weights_are_the_sample_weights_of_their_rows(rows, points, multic
 def test_balanced_classes_have_the_same_total_weight(rows, points, multiclass):
     X, y = rows
     some = np.flatnonzero((y != 1) | (np.arange(len(y)) % 4 == 0))
-    share = len(some) / (K * np.bincount(y[some]))
+    factor = len(some) / (K * np.bincount(y[some]))
     balanced = fit((X[some], y[some]), multiclass=multiclass, class_weight="balanced")
-    by_hand = fit((X[some], y[some]), multiclass=multiclass, class_weight=dict(enumerate(share)))
+    by_hand = fit((X[some], y[some]), multiclass=multiclass, class_weight=dict(enumerate(factor)))
     same_models(balanced, by_hand, points)
 
 
 @every_reduction
 def test_a_heavier_class_is_predicted_more_often(rows, points, multiclass):
-    shares = [
+    rates = [
         (fit(rows, multiclass=multiclass, class_weight={2: factor}).predict(points) == 2).mean()
         for factor in (0.02, 1.0, 50.0)
     ]
-    assert shares == sorted(shares)
-    assert shares[0] < shares[-1]
+    assert rates == sorted(rates)
+    assert rates[0] < rates[-1]
 
 
 # ------------------------------------------------------------------------------------- scikit-learn

@@ -29,10 +29,10 @@ KINDS = {
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
-def rare(n, seed=0, share=0.06):
+def rare(n, seed=0, positives=0.06):
     """A rare class 1 amid a wide class 0."""
     rng = np.random.default_rng(seed)
-    positive = rng.random(n) < share
+    positive = rng.random(n) < positives
     X = np.where(positive[:, None], rng.normal([1.0, 0.0], 0.6, (n, 2)), rng.normal(0.0, 1.0, (n, 2)))
     return X, positive.astype(int)
 
@@ -78,7 +78,7 @@ def test_an_objective_is_served_better_than_by_a_plain_fit(rows, new, objective,
 
 
 @every_objective
-def test_the_point_tells_about_the_rates_on_new_samples(rows, new, objective):
+def test_the_rates_of_the_point_hold_on_new_samples(rows, new, objective):
     clf = LocalSVC(grid=SMALL, objective=objective).fit(*rows)
     point = clf.operating_point_
     assert rates(new[1], clf.predict(new[0])) == pytest.approx((point.false_alarm, point.detection), abs=0.15)
@@ -134,12 +134,12 @@ def test_false_alarms_stay_within_their_bound_on_new_samples(rows, new, kind, bo
 
 
 # Of twenty draws one may break the bound; five or more do once in four hundred times. The threshold of a retrained
-# machine is that of the machines of the folds, which have seen less.
+# solution is that of the solutions of the folds, which have seen fewer samples.
 @pytest.mark.parametrize(("refit", "most_broken"), [("combine", 4), ("retrain", 6)])
 def test_the_bound_holds_for_most_draws_of_the_training_samples(new, refit, most_broken):
     broken = 0
     for seed in range(20):
-        data = rare(400, seed=10 + seed, share=0.3)
+        data = rare(400, seed=10 + seed, positives=0.3)
         clf = LocalSVC(grid=SMALL, false_alarm=0.1, n_folds=3, refit=refit).fit(*data)
         broken += rates(new[1], clf.predict(new[0]))[0] > 0.1
     assert broken <= most_broken
@@ -155,7 +155,7 @@ def test_a_looser_bound_detects_more(rows, new):
 
 
 def test_a_bound_that_nothing_keeps_is_kept_by_never_alarming():
-    X, y = rare(60, share=0.5)
+    X, y = rare(60, positives=0.5)
     clf = LocalSVC(grid=SMALL, false_alarm=0.001).fit(X, y)
     assert (clf.operating_point_.false_alarm, clf.operating_point_.detection) == (0, 0)
     assert np.isfinite(clf.operating_point_.threshold)
@@ -170,7 +170,7 @@ def test_class_weights_do_not_move_the_bound(new, class_weight):
     assert np.mean([rates(new[1], clf.fit(*rare(1500, seed)).predict(new[0]))[0] for seed in range(2, 14)]) <= 0.1
 
 
-# ----------------------------------------------------------------------------------- fronts, machines
+# ----------------------------------------------------------------------------------- fronts, solutions
 
 
 def test_the_front_ascends_in_false_alarms_and_detection(weighted):
@@ -183,7 +183,7 @@ def test_the_front_ascends_in_false_alarms_and_detection(weighted):
 
 
 @pytest.mark.parametrize("bound", [0.02, 0.1, 0.5])
-def test_another_point_shares_the_machines_and_leaves_the_first_alone(rows, new, weighted, bound):
+def test_another_point_shares_the_solutions_and_does_not_change_the_first(rows, new, weighted, bound):
     before = weighted.decision_function(new[0])
     moved = weighted.at_false_alarm(bound)
     assert moved is not weighted and isinstance(moved, LocalSVC)
@@ -213,10 +213,10 @@ def test_a_clone_of_a_moved_classifier_is_that_of_the_first(weighted):
     assert repr(clone(weighted.at_false_alarm(0.3))) == repr(clone(weighted))
 
 
-def test_records_have_a_width_for_every_machine_that_is_kept(rows, weighted):
+def test_records_have_a_width_for_every_solution_that_is_kept(rows, weighted):
     assert np.ndim(weighted.cells_[0]["width"]) == 0 or len(weighted.cells_[0]["width"]) == 3
     assert weighted.model_.cells[0].functions.constants.shape == (3,)
-    # Without positive_weights only the chosen machine is kept.
+    # Without positive_weights only the chosen solution is kept.
     clf = LocalSVC(grid=SMALL, objective="f1").fit(*rows)
     assert clf.model_.cells[0].functions.constants.shape == (1,)
 
@@ -229,7 +229,7 @@ def test_records_have_a_width_for_every_machine_that_is_kept(rows, weighted):
 )
 @pytest.mark.parametrize("kind", ["one cell", "voronoi", "chunks"])
 def test_order_of_rows_and_threads_change_no_bit(new, kind, parameters):
-    X, y = rare(400, share=0.2)
+    X, y = rare(400, positives=0.2)
     options = {"grid": SMALL, **KINDS[kind], **parameters} | ({"cell_size": 150} if kind != "one cell" else {})
     order = np.random.default_rng(0).permutation(len(y))
     one = LocalSVC(n_jobs=1, **options).fit(X, y)
@@ -240,7 +240,7 @@ def test_order_of_rows_and_threads_change_no_bit(new, kind, parameters):
 
 
 def test_an_integer_weight_is_a_repetition(new):
-    X, y = rare(300, share=0.2)
+    X, y = rare(300, positives=0.2)
     counts = np.random.default_rng(1).integers(0, 4, size=300)
     clf = LocalSVC(grid=SMALL, objective="balanced_accuracy")
     weighted = clone(clf).fit(X, y, sample_weight=counts)
@@ -260,7 +260,7 @@ def test_more_than_two_classes_are_refused_before_work_starts(rows, no_work, par
         LocalSVC(**parameters).fit(rows[0], np.arange(len(rows[0])) % 3)
 
 
-def test_another_point_needs_machines_and_a_bound(rows, weighted):
+def test_another_point_needs_several_solutions_and_a_bound(rows, weighted):
     with pytest.raises(InvalidParameter, match=r"fit with positive_weights=\[\.\.\.\]"):
         LocalSVC(grid=SMALL, objective="f1").fit(*rows).at_false_alarm(0.1)
     for bound in (0, 1, -1, "0.1", None, np.nan, True):
@@ -271,13 +271,13 @@ def test_another_point_needs_machines_and_a_bound(rows, weighted):
 
 
 def test_too_few_out_of_fold_samples_are_refused_with_their_numbers():
-    # Equal rows are never left out.
-    with pytest.raises(InvalidData, match="needs out-of-fold samples of both classes, but 0 are positive and 0 neg"):
+    # Equal rows are never out of fold.
+    with pytest.raises(InvalidData, match="out-of-fold samples of both classes, but 0 are positive and 0 negative"):
         LocalSVC(grid=SMALL, objective="f1").fit(np.ones((6, 2)), [0, 1] * 3)
 
 
 def test_a_class_of_one_sample_has_a_point_too():
-    X, y = rare(60, share=0.0)
+    X, y = rare(60, positives=0.0)
     y[17] = 1
     clf = LocalSVC(grid=SMALL, objective="balanced_accuracy").fit(X, y)
     assert np.isfinite(clf.decision_function(X)).all()

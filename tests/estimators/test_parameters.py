@@ -1,11 +1,12 @@
 """Parameters that make no sense are refused with a sentence, before any work starts."""
 
+import os
 import re
 
 import numpy as np
 import pytest
 
-import localsvm.fit.training
+import localsvm.fit.memory
 from localsvm import (
     Grid,
     InvalidData,
@@ -15,6 +16,7 @@ from localsvm import (
     LocalSVC,
     LocalSVR,
 )
+from localsvm.estimators.parameters import count_threads
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -138,8 +140,8 @@ def test_a_number_that_makes_no_sense_is_refused_with_what_does(rows, no_work, k
         kind(**{name: value}).fit(*rows)
 
 
-def test_two_purposes_of_a_decision_are_refused(rows, no_work):
-    with pytest.raises(InvalidParameter, match=r"^false_alarm=0\.1 and objective='f1' are two purposes"):
+def test_a_bound_and_an_objective_together_are_refused(rows, no_work):
+    with pytest.raises(InvalidParameter, match=r"^false_alarm=0\.1 and objective='f1' exclude each other"):
         LocalSVC(false_alarm=0.1, objective="f1").fit(*rows)
 
 
@@ -246,6 +248,15 @@ def test_a_cell_beyond_max_memory_is_refused_with_both_sizes(rows):
 
 
 def test_a_cell_beyond_the_memory_of_the_machine_is_refused(rows, monkeypatch):
-    monkeypatch.setattr(localsvm.fit.training, "available_memory", lambda: 2000)
+    monkeypatch.setattr(localsvm.fit.memory, "available_memory", lambda: 2000)
     with pytest.raises(InvalidData, match=r"but this process can have 0\.002 MB"):
         small().fit(*rows)
+
+
+def test_threads_are_all_cores_of_the_process_unless_given():
+    cores = count_threads(None)
+    assert cores == count_threads(-1) >= 1
+    if hasattr(os, "sched_getaffinity"):
+        assert cores <= len(os.sched_getaffinity(0))
+    assert count_threads(-2) == max(1, cores - 1)
+    assert count_threads(cores + 3) == cores + 3

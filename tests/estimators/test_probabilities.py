@@ -98,11 +98,11 @@ def test_two_classes_have_about_the_probabilities_of_the_toy_problem(kind, loss)
 @pytest.mark.parametrize("kind", ["one cell", "voronoi"])
 @pytest.mark.parametrize("multiclass", ["ovo", "ovr"])
 def test_several_classes_have_about_the_probabilities_of_their_gaussians(kind, multiclass):
-    centres, noise = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]), 0.9
+    centers, noise = np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0]]), 0.9
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=3000)
-    X = centres[y] + noise * rng.normal(size=(3000, 2))
-    truth = softmax(-np.square(X[:, None] - centres).sum(axis=2) / (2 * noise**2), axis=1)
+    X = centers[y] + noise * rng.normal(size=(3000, 2))
+    truth = softmax(-np.square(X[:, None] - centers).sum(axis=2) / (2 * noise**2), axis=1)
     options = {"cell_size": 400} if kind == "voronoi" else {}
     clf = LocalSVC(grid=SMALL, multiclass=multiclass, **options).fit(X[:1200], y[:1200])
     p = clf.predict_proba(X[1200:])

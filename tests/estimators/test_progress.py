@@ -51,10 +51,10 @@ def test_a_terminal_sees_every_state_on_one_line(capsys, monkeypatch):
     ("seconds", "left"),
     [(1.0, "1 s left"), (119.0, "119 s left"), (1200.0, "20 min left"), (14_400.0, "4.0 h left")],
 )
-def test_the_time_left_is_told_in_a_unit_that_reads_well(seconds, left):
+def test_the_time_left_has_a_readable_unit(seconds, left):
     # Half of the rows are done: as much time again is left.
     assert line(state(40, 50_000, seconds)).endswith(f"  {left} ")
 
 
-def test_the_end_tells_the_time_taken():
+def test_the_last_line_has_the_time_taken():
     assert line(state(80, 100_000, 12.0)).endswith("80/80 cells  8,333 rows/s  12 s ")

@@ -77,8 +77,8 @@ def regressor(request):
 def ridge(X, y, width, lam, weight=None):
     """The minimiser of lam ||f||^2 + mean weight (y - f)^2, as a function."""
     mean = np.average(y, weights=weight)
-    machine = KernelRidge(alpha=lam * len(y), kernel="rbf", gamma=width**-2).fit(X, y - mean, sample_weight=weight)
-    return lambda points: mean + machine.predict(points)
+    ridge = KernelRidge(alpha=lam * len(y), kernel="rbf", gamma=width**-2).fit(X, y - mean, sample_weight=weight)
+    return lambda points: mean + ridge.predict(points)
 
 
 def certified(model, y):
@@ -145,7 +145,7 @@ def test_an_expectile_is_the_fixed_point_of_weighted_least_squares(rows, tau):
     assert np.sqrt(np.mean(weight * (f - again) ** 2)) <= 2 * certified(model, y) < 0.1
 
 
-def test_about_the_right_share_of_new_targets_lies_below_a_quantile():
+def test_the_fraction_of_new_targets_below_a_quantile_is_its_level():
     levels = [0.9, 0.1, 0.5]
     model = LocalQuantileRegressor(quantile=levels, grid=5, cell_size=700).fit(*wave(2000))
     X, y = wave(5000, seed=1)
@@ -185,7 +185,7 @@ def test_a_wide_tube_leaves_samples_out_of_the_model(rows):
     assert supports[1] < 0.7 * supports[0]
 
 
-def test_the_score_of_levels_is_the_share_of_the_loss_that_is_saved(rows):
+def test_the_score_of_levels_is_the_explained_fraction_of_the_loss(rows):
     X, y = wave(300, seed=2)
     model = LocalQuantileRegressor(quantile=[0.8, 0.3], grid=SMALL).fit(*rows)
     by_level = [d2_pinball_score(y, f, alpha=tau) for f, tau in zip(model.predict(X).T, model.quantile, strict=True)]

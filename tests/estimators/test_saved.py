@@ -107,7 +107,7 @@ def test_a_loaded_estimator_can_be_pickled_and_copied_without_its_file(saved, tm
         same(predictions(other, X), predictions(estimator, X))
 
 
-def test_other_operating_points_can_still_be_chosen(tmp_path):
+def test_other_operating_points_can_be_chosen_after_loading(tmp_path):
     estimator, X, y = UNFITTED["machines"]()
     estimator.fit(X, y).save(tmp_path / "model.lsvm")
     loaded = localsvm.load(tmp_path / "model.lsvm")

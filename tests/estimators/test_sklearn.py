@@ -77,7 +77,7 @@ def beyond_small_cells(estimator):
     ],
     expected_failed_checks=beyond_small_cells,
 )
-def test_the_checks_pass_where_the_few_rows_of_a_check_are_cut_into_cells(estimator, check):
+def test_the_checks_pass_with_the_few_rows_of_a_check_in_several_cells(estimator, check):
     check(estimator)
 
 
@@ -111,7 +111,7 @@ def test_html_repr_names_the_estimator(fitted):
     assert "LocalSVC" in estimator_html_repr(fitted)
 
 
-def test_tags_say_classifier_of_dense_and_sparse_data_with_any_number_of_classes():
+def test_tags_are_those_of_a_classifier_of_dense_and_sparse_data_with_any_number_of_classes():
     tags = get_tags(LocalSVC())
     assert is_classifier(LocalSVC())
     assert tags.classifier_tags.multi_class

@@ -83,7 +83,7 @@ def beyond_small_cells_and_several_levels(estimator):
     ],
     expected_failed_checks=beyond_small_cells_and_several_levels,
 )
-def test_the_checks_pass_with_several_levels_and_where_few_rows_are_cut_into_cells(estimator, check):
+def test_the_checks_pass_with_several_levels_and_several_cells(estimator, check):
     check(estimator)
 
 
@@ -119,7 +119,7 @@ def test_repr_and_html_name_the_estimator(wave, regressor):
     assert type(regressor).__name__ in estimator_html_repr(regressor.fit(*wave))
 
 
-def test_tags_say_regressor_and_only_squares_and_tubes_take_several_targets(regressor):
+def test_tags_are_those_of_a_regressor_and_only_squares_and_tubes_take_several_targets(regressor):
     tags = get_tags(regressor)
     assert is_regressor(regressor)
     assert tags.target_tags.required and tags.target_tags.single_output

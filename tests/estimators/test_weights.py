@@ -159,10 +159,10 @@ def test_class_weights_and_sample_weights_multiply(rows, counts):
 
 def test_balanced_classes_have_the_same_total_weight(rows):
     X, y = rows
-    share = len(y) / (2 * np.array([(y < 0).sum(), (y > 0).sum()]))
+    factor = len(y) / (2 * np.array([(y < 0).sum(), (y > 0).sum()]))
     np.testing.assert_array_equal(
         values(X, y, class_weight="balanced"),
-        values(X, y, class_weight={-1: share[0], 1: share[1]}),
+        values(X, y, class_weight={-1: factor[0], 1: factor[1]}),
     )
 
 

@@ -1,4 +1,4 @@
-"""Which way to train: the losses are those of real fits, and the verdict follows from them."""
+"""`advise`: its losses are those of real fits, and the recommendation follows from them."""
 
 import numpy as np
 import pytest
@@ -7,19 +7,20 @@ from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, Loca
 from localsvm.data import toy_mixture
 from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
-from localsvm.fit.trial import TargetRows, run_trial
+from localsvm.estimators.base import check_training_data
+from localsvm.fit.trial import run_trial
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
 
 def checkerboard(n, fields, seed=0):
-    """Many small fields: what one place teaches says nothing about another."""
+    """Many small fields: nearby rows are informative, distant ones are not."""
     X = np.random.default_rng(seed).uniform(size=(n, 2))
     return X, np.where(np.floor(fields * X).sum(axis=1) % 2 == 0, 1, -1)
 
 
 def slope(n, n_features, seed=0):
-    """One direction in many decides, with noise: every row teaches about every other."""
+    """A noisy linear problem in many dimensions: every row is informative about every other."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, n_features))
     return X, np.where(X.sum(axis=1) / np.sqrt(n_features) + rng.normal(size=n) > 0, 1, -1)
@@ -36,18 +37,18 @@ def by_partition(verdict):
 # ------------------------------------------------------------------------------------------- verdict
 
 
-def test_cells_are_taken_where_locality_wins():
+def test_cells_are_recommended_where_they_have_the_lower_error():
     verdict = advise(*checkerboard(4000, fields=16), estimator=classifier())
     assert verdict.chosen.parameters["partition"] == "voronoi"
-    assert "Locality pays here" in verdict.sentence
+    assert "Spatial cells are better on these data" in verdict.sentence
     ways = by_partition(verdict)
     assert verdict.chosen.loss.high < min(ways["none"].loss.low, ways["chunks"].loss.low)
 
 
-def test_cells_are_not_taken_where_locality_loses():
+def test_cells_are_not_recommended_where_they_have_the_higher_error():
     verdict = advise(*slope(3000, n_features=40), estimator=classifier(cell_size=100))
     assert verdict.chosen.parameters["partition"] != "voronoi"
-    assert "Cells gain nothing here" in verdict.sentence
+    assert "Spatial cells do not improve on it" in verdict.sentence
 
 
 def test_the_chosen_way_is_within_chance_of_the_best_one():
@@ -58,7 +59,7 @@ def test_the_chosen_way_is_within_chance_of_the_best_one():
     assert all(way.fit_seconds > 0 and way.predict_seconds > 0 for way in verdict.ways)
 
 
-def test_cells_are_tried_with_the_kernel_that_the_pilot_takes():
+def test_cells_are_trained_with_the_kernel_that_the_pilot_selects():
     X, y = checkerboard(1500, fields=4)
     automatic = LocalSVR(relevance=None, scaling="minmax", grid=4, random_state=0)
     rough = LocalSVR(**automatic.get_params() | {"kernel": "manhattan"})
@@ -66,7 +67,7 @@ def test_cells_are_tried_with_the_kernel_that_the_pilot_takes():
     assert automatic_loss == rough_loss
 
 
-def test_the_order_of_the_rows_changes_no_loss():
+def test_losses_do_not_depend_on_the_order_of_the_rows():
     X, y = toy_mixture(1500, 3, random_state=0)
     order = np.random.default_rng(1).permutation(len(y))
     estimator = classifier(cell_size=100, grid=2)
@@ -84,15 +85,15 @@ def test_rows_on_disk_have_the_losses_of_rows_in_memory(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_copies_of_a_row_are_not_on_both_sides():
-    # Labels are drawn: only who has seen a row can know its label.
+def test_duplicates_are_not_split_between_training_and_held_out_rows():
+    # Labels are random: only a model that has seen a row can know its label.
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(400, 3)), rng.choice([-1, 1], size=400)
     verdict = advise(np.repeat(X, 6, axis=0), np.repeat(y, 6), estimator=classifier(grid=3))
     assert min(way.loss.value for way in verdict.ways) > 0.3
 
 
-def test_a_table_and_a_sentence_for_people():
+def test_a_verdict_prints_as_a_table_and_a_sentence():
     verdict = advise(*toy_mixture(1200, 2, random_state=0), estimator=classifier(grid=2))
     lines = str(verdict).splitlines()
     assert lines[-1] == verdict.sentence
@@ -102,16 +103,16 @@ def test_a_table_and_a_sentence_for_people():
     assert verdict.chosen.name in marked[0]
 
 
-def test_one_cell_leaves_nothing_to_choose():
+def test_with_one_cell_there_is_nothing_to_compare():
     verdict = advise(*toy_mixture(150, 2, random_state=0), estimator=classifier(grid=2))
     assert [way.n_cells for way in verdict.ways] == [1]
-    assert "nothing to choose" in verdict.sentence
+    assert "nothing to compare" in verdict.sentence
 
 
 # ------------------------------------------------------------------------------------------- tasks
 
 
-def test_numbers_are_regressed_and_labels_are_told_apart():
+def test_the_default_estimator_depends_on_the_target():
     X, y = toy_mixture(600, 2, random_state=0)
     assert advise(X, y.astype(str)).measure == "error"
     assert advise(X, X[:, 0] + 0.25).measure == "mean squared error"
@@ -149,14 +150,13 @@ def test_bad_input_is_refused_as_in_a_fit():
 
 def trial_of(estimator, X, y, n_train):
     """A trial on the first rows, with the others held out."""
-    checked = estimator._check(X, y, None)
-    rows = TargetRows(checked.rows, checked.target, checked.weight)
-    train, held_out = rows.some(np.arange(n_train)), rows.some(np.arange(n_train, len(y)))
-    return run_trial(train, held_out, checked.settings, most_rows=10**6)
+    data = check_training_data(estimator, X, y, None)
+    train, held_out = data.rows.some(np.arange(n_train)), data.rows.some(np.arange(n_train, len(y)))
+    return run_trial(train, held_out, data.settings, most_rows=10**6)
 
 
 @pytest.mark.parametrize("partition", ["voronoi", "chunks", "none"])
-def test_trying_all_cells_is_a_fit(partition):
+def test_a_trial_of_all_cells_is_a_fit(partition):
     X, y = toy_mixture(1000, 3, random_state=0)
     estimator = classifier(partition=partition, grid=3)
     trial = trial_of(estimator, X, y, 600)
@@ -166,13 +166,12 @@ def test_trying_all_cells_is_a_fit(partition):
     assert trial.loss.sum() == wrong.sum()
 
 
-def test_the_cells_that_are_tried_are_those_of_the_whole_fit():
+def test_the_cells_of_a_trial_are_cells_of_the_whole_fit():
     X, y = toy_mixture(3000, 2, random_state=0)
     estimator = classifier(cell_size=50, grid=2)
-    checked = estimator._check(X, y, None)
-    rows = TargetRows(checked.rows, checked.target, checked.weight)
-    train, held_out = rows.some(np.arange(2000)), rows.some(np.arange(2000, 3000))
-    trial = run_trial(train, held_out, checked.settings, most_rows=500)
+    data = check_training_data(estimator, X, y, None)
+    train, held_out = data.rows.some(np.arange(2000)), data.rows.some(np.arange(2000, 3000))
+    trial = run_trial(train, held_out, data.settings, most_rows=500)
     estimator.fit(X[:2000], y[:2000])
     assert 8 <= trial.tried_cells < trial.n_cells == estimator.n_cells_
     # Each tried cell has the held-out rows and the errors that one of the fitted cells has.

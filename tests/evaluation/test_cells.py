@@ -1,4 +1,4 @@
-"""Which cells err, and where they lie."""
+"""Test results by cell, and the distinguishing features of cells."""
 
 import json
 from dataclasses import asdict
@@ -47,7 +47,7 @@ def test_losses_by_cell_are_means_over_the_rows_of_the_cell(fitted):
             assert cells.loss[number] is None
 
 
-def test_the_worst_cell_errs_most_but_not_by_a_single_row():
+def test_a_single_bad_row_does_not_make_a_cell_the_worst():
     rng = np.random.default_rng(0)
     X = np.repeat([0.0, 10.0, 20.0], 100)[:, None] + rng.uniform(size=(300, 1))
     model = LocalSVR(cell_size=100, grid=2).fit(X, X[:, 0])
@@ -59,7 +59,7 @@ def test_the_worst_cell_errs_most_but_not_by_a_single_row():
     assert worst[1].loss > worst[0].loss
 
 
-def test_a_worst_cell_tells_what_is_known_of_it(fitted):
+def test_a_worst_cell_has_its_test_and_training_results(fitted):
     clf, X, y = fitted
     result = evaluate(clf, X, y)
     for cell in result.worst_cells:
@@ -75,7 +75,7 @@ def test_a_worst_cell_tells_what_is_known_of_it(fitted):
     assert "cells" not in result.summary()
 
 
-def test_cells_that_predict_together_are_not_told_apart():
+def test_averaged_cells_have_no_results_by_cell():
     X, y = toy_mixture(600, 3, random_state=0)
     clf = LocalSVC(partition="chunks", cell_size=100, grid=2).fit(X[:300], y[:300])
     result = evaluate(clf, X[300:], y[300:])
@@ -84,7 +84,7 @@ def test_cells_that_predict_together_are_not_told_apart():
     assert result.headline.value == pytest.approx(np.mean(clf.predict(X[300:]) != y[300:]))
 
 
-def test_a_cell_that_no_row_falls_into_is_not_among_the_worst():
+def test_a_cell_without_test_rows_is_not_among_the_worst():
     X = np.random.default_rng(0).uniform(-1, 1, size=(200, 3))
     clf = LocalSVC(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
     result = evaluate(clf, X, X[:, 1] > 0)
@@ -92,7 +92,7 @@ def test_a_cell_that_no_row_falls_into_is_not_among_the_worst():
     assert 2 not in [cell.cell for cell in result.worst_cells]
 
 
-def test_a_place_names_what_stands_out_in_units_of_the_input():
+def test_distinguishing_features_are_in_units_of_the_input():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"height": rng.normal(2000, 1, size=600), "slope": rng.normal(size=600)})
     frame.loc[:39, "height"] = 9000 + rng.normal(size=40)
@@ -107,6 +107,6 @@ def test_a_place_names_what_stands_out_in_units_of_the_input():
     assert float(height.split()[1].replace(",", "")) == pytest.approx(9000, rel=0.01)
 
 
-def test_a_single_cell_stands_out_by_nothing():
+def test_a_single_cell_has_no_distinguishing_features():
     X, y = toy_mixture(100, 2, random_state=0)
     assert Places(LocalSVC(partition="none", grid=2).fit(X, y)).of(0) == ()

@@ -1,4 +1,4 @@
-"""Evaluation of classes, against scikit-learn's metrics."""
+"""Evaluation of classifiers, against scikit-learn's metrics."""
 
 import json
 from dataclasses import asdict
@@ -41,7 +41,7 @@ def evaluate(estimator, X, y, weight=None, n_blocks=1):
 
 
 @pytest.mark.parametrize("weighted", [False, True])
-def test_measures_are_those_of_scikit_learn(fitted, weighted):
+def test_measures_equal_those_of_scikit_learn(fitted, weighted):
     clf, X, y, weight = fitted
     weight = weight if weighted else np.ones(len(y))
     result = evaluate(clf, X, y, weight)
@@ -68,13 +68,13 @@ def test_measures_are_those_of_scikit_learn(fitted, weighted):
     assert result.confusion.labels == tuple(clf.classes_)
 
 
-def test_intervals_hold_their_values(fitted):
+def test_intervals_contain_their_values(fitted):
     for measure in evaluate(*fitted[:3]).measures:
         if measure.low is not None:
             assert measure.low < measure.value < measure.high
 
 
-def test_blocks_say_the_same_as_all_rows_at_once(fitted):
+def test_blocks_give_the_same_result_as_all_rows_at_once(fitted):
     clf, X, y, weight = fitted
     whole, blocks = evaluate(clf, X, y, weight), evaluate(clf, X, y, weight, n_blocks=9)
     for name in ("measures", "reliability", "confusion", "cells", "worst_cells"):
@@ -93,13 +93,13 @@ def _same(a, b):
         assert a == (pytest.approx(b) if isinstance(b, float) else b)
 
 
-def test_rows_of_weight_zero_are_as_if_absent(fitted):
+def test_rows_of_weight_zero_are_ignored(fitted):
     clf, X, y, weight = fitted
     kept = weight > 0
     _same(*(asdict(evaluate(clf, X[rows], y[rows], weight[rows])) for rows in (np.arange(len(y)), kept)))
 
 
-def test_a_block_of_weight_zero_adds_nothing(fitted):
+def test_a_block_of_weight_zero_is_ignored(fitted):
     clf, X, y, _ = fitted
     evaluator = Evaluator(clf)
     evaluator.add(X, y)
@@ -117,12 +117,12 @@ def test_reliability_of_two_classes_is_the_calibration_curve():
     observed, predicted = calibration_curve(y[400:], p, n_bins=15, pos_label=1)
     np.testing.assert_allclose([bin.observed for bin in result.reliability], observed)
     np.testing.assert_allclose([bin.predicted for bin in result.reliability], predicted)
-    shares = np.array([bin.share for bin in result.reliability])
-    assert shares.sum() == pytest.approx(1)
-    assert result.measure("calibration_error").value == pytest.approx(shares @ np.abs(observed - predicted))
+    fractions = np.array([bin.share for bin in result.reliability])
+    assert fractions.sum() == pytest.approx(1)
+    assert result.measure("calibration_error").value == pytest.approx(fractions @ np.abs(observed - predicted))
 
 
-def test_reliability_of_many_classes_is_that_of_the_predicted_one():
+def test_reliability_of_many_classes_is_that_of_the_predicted_class():
     X, y = blobs(2000, 4, d=2, noise=1.5)
     clf = LocalSVC(grid=3).fit(X[:300], y[:300])
     p = clf.predict_proba(X[300:])
@@ -133,7 +133,7 @@ def test_reliability_of_many_classes_is_that_of_the_predicted_one():
     np.testing.assert_allclose([bin.predicted for bin in result.reliability], predicted)
 
 
-def test_an_unknown_label_is_counted_named_and_an_error(fitted):
+def test_an_unknown_label_is_listed_and_counts_as_an_error(fitted):
     clf, X, y, _ = fitted
     strange = y.astype(object)
     strange[:30], strange[30:40] = "oak", "pine"
@@ -153,14 +153,14 @@ def test_labels_of_another_type_are_unknown_but_equal_numbers_are_known():
     assert evaluate(clf, X[200:], y[200:].astype(str)).headline.value == 1
 
 
-def test_thousands_of_unknown_labels_are_not_all_kept(fitted):
+def test_the_list_of_unknown_labels_is_bounded(fitted):
     clf, X, _, _ = fitted
     result = evaluate(clf, X, np.array([f"label {row}" for row in range(len(X))]))
     assert result.confusion.n_unknown == len(X)
     assert len(result.confusion.unknown_labels) == 20
 
 
-def test_measures_without_a_value_are_left_out():
+def test_undefined_measures_are_omitted():
     X, y = toy_mixture(400, 2, random_state=0)
     clf = LocalSVC(grid=2).fit(X[:200], y[:200])
     result = evaluate(clf, X[200:][y[200:] < 0], y[200:][y[200:] < 0])
@@ -169,19 +169,19 @@ def test_measures_without_a_value_are_left_out():
     assert result.measure("tnr").value == pytest.approx(1 - result.headline.value)
 
 
-def test_nothing_to_evaluate_is_refused(fitted):
+def test_an_evaluation_without_rows_is_refused(fitted):
     with pytest.raises(InvalidData, match="no rows to evaluate"):
         Evaluator(fitted[0]).result()
 
 
 @pytest.mark.parametrize(("y", "match"), [(None, "target y is None"), (["ash"] * 3, "X has 4 rows but y has 3 labels")])
-def test_labels_that_do_not_fit_are_refused(fitted, y, match):
+def test_invalid_labels_are_refused(fitted, y, match):
     clf, X, _, _ = fitted
     with pytest.raises(InvalidData, match=match):
         Evaluator(clf).add(X[:4], y)
 
 
-def test_the_interval_of_every_measure_holds_the_true_value_nearly_always():
+def test_intervals_of_all_measures_have_their_coverage():
     X, y = toy_mixture(100_000, 2, random_state=0)
     clf = LocalSVC(grid=3, random_state=0).fit(X[:300], y[:300])
     truth = {m.name: m.value for m in evaluate(clf, X[300:], y[300:]).measures if m.low is not None}

@@ -1,4 +1,4 @@
-"""Intervals: those of the textbooks where there are some, and what holds for all of them."""
+"""Confidence intervals: textbook values, and properties that hold for all of them."""
 
 import numpy as np
 import pytest
@@ -6,15 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from localsvm.evaluation.intervals import Estimate, Means, combined, share
+from localsvm.evaluation.intervals import Estimate, Means, combined, proportion
 
 counts = st.integers(1, 10_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 
 
 @given(counts)
-def test_the_interval_of_a_share_is_wilsons(part_and_whole):
+def test_the_interval_of_a_proportion_is_wilsons(part_and_whole):
     part, whole = part_and_whole
-    found = share(part, whole, whole)
+    found = proportion(part, whole, whole)
     expected = binomtest(part, whole).proportion_ci(0.95, method="wilson")
     assert found.low == pytest.approx(expected.low, abs=1e-12)
     assert found.high == pytest.approx(expected.high, abs=1e-12)
@@ -22,24 +22,24 @@ def test_the_interval_of_a_share_is_wilsons(part_and_whole):
 
 
 @given(counts, st.floats(0.01, 100))
-def test_equal_weights_of_any_size_do_not_change_a_share(part_and_whole, weight):
+def test_scaling_all_weights_does_not_change_a_proportion(part_and_whole, weight):
     part, whole = part_and_whole
-    plain, weighted = share(part, whole, whole), share(weight * part, weight * whole, weight**2 * whole)
+    plain, weighted = proportion(part, whole, whole), proportion(weight * part, weight * whole, weight**2 * whole)
     assert weighted.low == pytest.approx(plain.low, abs=1e-9)
     assert weighted.high == pytest.approx(plain.high, abs=1e-9)
 
 
 def test_unequal_weights_widen_the_interval():
     weight = np.array([1.0] * 90 + [10.0] * 10)
-    found = share(weight[::2].sum(), weight.sum(), weight @ weight)
-    plain = share(50, 100, 100)
+    found = proportion(weight[::2].sum(), weight.sum(), weight @ weight)
+    plain = proportion(50, 100, 100)
     assert found.high - found.low > plain.high - plain.low
 
 
-shares = st.tuples(*[st.floats(0, 1)] * 3).map(sorted).map(lambda ends: Estimate(ends[1], ends[0], ends[2]))
+estimates = st.tuples(*[st.floats(0, 1)] * 3).map(sorted).map(lambda ends: Estimate(ends[1], ends[0], ends[2]))
 
 
-@given(shares, shares)
+@given(estimates, estimates)
 def test_the_interval_of_a_product_is_between_those_of_one_factor_and_of_both_at_once(a, b):
     found = combined(a.value * b.value, [a, b], [b.value, a.value])
     assert 0 <= found.low <= found.value <= found.high <= 1
@@ -47,7 +47,7 @@ def test_the_interval_of_a_product_is_between_those_of_one_factor_and_of_both_at
     assert found.low <= min(a.low * b.value, b.low * a.value) + 1e-12
 
 
-def test_streamed_means_are_those_of_all_rows():
+def test_streamed_means_equal_those_of_all_rows():
     rng = np.random.default_rng(0)
     rows, weight = rng.exponential(size=(500, 3)), rng.uniform(0.5, 2, size=500)
     means = Means(3)
@@ -61,7 +61,7 @@ def test_streamed_means_are_those_of_all_rows():
     assert found.low == pytest.approx(-found.high)
 
 
-def test_the_mean_of_what_is_never_negative_has_a_positive_interval_that_reaches_further_up():
+def test_the_interval_of_a_non_negative_mean_is_positive_and_skewed_upwards():
     means = Means(1)
     means.add(np.array([[0.0], [0.0], [5.0]]), np.ones(3))
     found = means.mean(0)

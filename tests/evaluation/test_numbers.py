@@ -1,4 +1,4 @@
-"""Evaluation of regressions, against scikit-learn's metrics."""
+"""Evaluation of regressors, against scikit-learn's metrics."""
 
 import json
 from dataclasses import asdict
@@ -39,7 +39,7 @@ def mean(rows):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_blocks", [1, 6])
-def test_measures_of_means_are_those_of_scikit_learn(rows, mean, weighted, n_blocks):
+def test_measures_of_means_equal_those_of_scikit_learn(rows, mean, weighted, n_blocks):
     X, y, weight = (part[500:] for part in rows)
     weight = weight if weighted else np.ones(len(y))
     result = evaluate(mean, X, y, weight, n_blocks)
@@ -55,7 +55,7 @@ def test_measures_of_means_are_those_of_scikit_learn(rows, mean, weighted, n_blo
     json.dumps(asdict(result), allow_nan=False)
 
 
-def test_intervals_of_means_hold_the_true_value_nearly_always(mean):
+def test_intervals_of_means_have_their_coverage(mean):
     rng = np.random.default_rng(1)
     X = rng.uniform(size=(60_000, 2))
     y = 100 + np.sin(6 * X[:, 0]) + X[:, 1] * rng.normal(size=60_000)
@@ -88,7 +88,7 @@ def test_equal_targets_have_no_r2(mean, rows):
     assert [m.name for m in result.measures] == ["rmse", "mae"]
 
 
-def test_pairs_count_every_row_and_put_agreement_on_the_diagonal(mean, rows):
+def test_pairs_count_every_row_with_exact_predictions_on_the_diagonal(mean, rows):
     X, y, _ = rows
     (pairs,) = evaluate(mean, X[500:], y[500:]).pairs
     assert np.sum(pairs.counts) == 1000
@@ -99,7 +99,7 @@ def test_pairs_count_every_row_and_put_agreement_on_the_diagonal(mean, rows):
 
 @pytest.mark.parametrize("levels", [0.3, [0.9, 0.1, 0.5]])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_measures_of_quantiles_are_pinball_losses_and_shares(rows, levels, weighted):
+def test_measures_of_quantiles_are_pinball_losses_and_coverage(rows, levels, weighted):
     X, y, weight = rows
     model = LocalQuantileRegressor(quantile=levels, grid=2).fit(X[:300], y[:300])
     X, y, weight = X[500:], y[500:], weight[500:] if weighted else np.ones(1000)
@@ -110,9 +110,9 @@ def test_measures_of_quantiles_are_pinball_losses_and_shares(rows, levels, weigh
         of = f"quantile {level:g}" if f.shape[1] > 1 else None
         losses.append(metrics.mean_pinball_loss(y, column, alpha=level, sample_weight=weight))
         assert result.measure("pinball_loss", of).value == pytest.approx(losses[-1])
-        share = result.measure("share_below", of)
-        assert share.value == pytest.approx(np.average(y <= column, weights=weight))
-        assert share.low < share.value < share.high
+        below = result.measure("share_below", of)
+        assert below.value == pytest.approx(np.average(y <= column, weights=weight))
+        assert below.low < below.value < below.high
     assert result.headline.value == pytest.approx(np.mean(losses))
     assert [bin.predicted for bin in result.reliability] == sorted(np.atleast_1d(levels).tolist())
 

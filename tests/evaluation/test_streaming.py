@@ -1,4 +1,4 @@
-"""Files of any length through an estimator: a few batches at a time, in order."""
+"""Prediction and evaluation of files, a few batches at a time, in order."""
 
 import threading
 from itertools import count, islice
@@ -29,7 +29,7 @@ def table_file(batches):
     return TableFile("made up", schema, None, lambda names, rows: (found.select(names) for found in batches))
 
 
-def test_a_file_without_end_is_read_only_a_little_ahead_of_its_predictions(clf):
+def test_an_endless_file_is_read_only_a_few_batches_ahead(clf):
     read = []
 
     def endless():
@@ -45,7 +45,7 @@ def test_a_file_without_end_is_read_only_a_little_ahead_of_its_predictions(clf):
     predictions.close()
 
 
-def test_who_stops_early_leaves_no_threads(clf):
+def test_stopping_early_leaves_no_threads(clf):
     before = threading.active_count()
     predictions = predict_batches(clf, table_file(map(batch, range(100))), target="id", rows=ROWS)
     next(predictions)

@@ -7,7 +7,7 @@ import pytest
 from cells import coefficients, same_cells
 
 from localsvm import Grid, InvalidParameter, LocalSVC
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data import toy_bayes_error, toy_mixture
@@ -116,7 +116,7 @@ def test_rows_beyond_a_traversal_and_a_block_give_the_same_model_too(points):
 
 
 def alone(rows, y, **options):
-    """A machine of one cell on rows that are already scaled."""
+    """Return an SVM of one cell on rows that are already scaled."""
     return LocalSVC(partition="none", scaling=None, grid=SMALL, **options).fit(rows, y)
 
 
@@ -131,7 +131,7 @@ def test_one_cell_is_no_partition_bit_for_bit(toy, points, partition, scaling):
 
 
 @pytest.mark.parametrize("kind", ["voronoi", "one split", "quantile", "radius"])
-def test_every_cell_is_a_machine_of_its_own_on_its_rows(toy, points, kind):
+def test_every_cell_is_an_svm_of_its_own_on_its_rows(toy, points, kind):
     X, y = toy
     clf = fit(toy, kind)
     rows, new = clf.model_.scaling.apply(X), clf.model_.scaling.apply(points)
@@ -143,20 +143,20 @@ def test_every_cell_is_a_machine_of_its_own_on_its_rows(toy, points, kind):
         if len(set(y[mine])) == 1:
             assert (values[of_new == cell] == y[mine][0]).all()
         elif (of_new == cell).any():
-            machine = alone(rows[mine], y[mine], n_folds=clf.n_folds)
-            np.testing.assert_array_equal(values[of_new == cell], machine.decision_function(new[of_new == cell]))
+            svm = alone(rows[mine], y[mine], n_folds=clf.n_folds)
+            np.testing.assert_array_equal(values[of_new == cell], svm.decision_function(new[of_new == cell]))
             compared += 1
     assert compared > 3
 
 
-def test_chunks_are_the_mean_of_machines_trained_on_each(toy, points):
+def test_chunks_are_the_mean_of_svms_trained_on_each(toy, points):
     X, y = toy
     clf = fit(toy, "chunks")
     rows, new = clf.model_.scaling.apply(X), clf.model_.scaling.apply(points)
     chunk = clf.model_.partition.assign(rows)
-    machines = [alone(rows[chunk == j], y[chunk == j]) for j in range(clf.n_cells_)]
-    mean = sum(machine.decision_function(new) for machine in machines) / len(machines)
-    assert len(machines) == 9
+    svms = [alone(rows[chunk == j], y[chunk == j]) for j in range(clf.n_cells_)]
+    mean = sum(svm.decision_function(new) for svm in svms) / len(svms)
+    assert len(svms) == 9
     np.testing.assert_array_equal(clf.decision_function(points), mean)
 
 
@@ -193,7 +193,7 @@ def test_a_single_split_validates_on_a_fifth_and_trains_on_the_others(toy):
     clf = LocalSVC(n_folds=1, grid=SMALL).fit(X, y)
     (cell,) = clf.model_.cells
     assert cell.certificates.gap.shape == (3, 3, 1)
-    # Risks are shares of 100 rows; of five folds they would be of 500.
+    # Risks are multiples of 1/100; with five folds they would be of 1/500.
     np.testing.assert_allclose(cell.risks * 100, np.round(cell.risks * 100), atol=1e-9)
     assert cell.n_support <= 400
     assert clf.score(X, y) > 0.8
@@ -201,7 +201,7 @@ def test_a_single_split_validates_on_a_fifth_and_trains_on_the_others(toy):
     assert retrained.model_.cells[0].n_support > 400
 
 
-def test_records_of_cells_tell_their_sizes_in_the_order_of_the_centres(toy):
+def test_records_of_cells_have_their_sizes_in_the_order_of_the_centers(toy):
     X, _ = toy
     clf = fit(toy)
     rows = clf.model_.scaling.apply(X)
@@ -239,8 +239,8 @@ def test_a_partition_of_the_user_s_own_is_used(toy, points):
     values = clf.decision_function(points)
     stripe, of_points = (np.digitize(rows[:, 0], [0.0, 1.0]) for rows in (X, points))
     for cell in range(3):
-        machine = alone(X[stripe == cell], y[stripe == cell])
-        np.testing.assert_array_equal(values[of_points == cell], machine.decision_function(points[of_points == cell]))
+        svm = alone(X[stripe == cell], y[stripe == cell])
+        np.testing.assert_array_equal(values[of_points == cell], svm.decision_function(points[of_points == cell]))
 
 
 @pytest.mark.parametrize("majority", [-1, 1])

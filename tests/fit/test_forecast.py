@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 from localsvm import Grid, InvalidData, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data import toy_mixture
-from localsvm.fit.forecast import spread_by_size
+from localsvm.fit.partial import spread_by_size
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -29,14 +29,14 @@ def test_the_cells_are_those_of_the_fit(rows, kind):
     assert 0 < forecast.pilot_cells < len(cells)
 
 
-def test_all_cells_of_a_small_fit_tell_the_size_of_the_model(rows):
+def test_the_model_size_of_a_small_fit_is_exact(rows):
     clf = LocalSVC(cell_size=300, grid=SMALL, random_state=1)
     forecast = clf.forecast(*rows)
     sums = [part for cell in clf.fit(*rows).model_.cells for part in cell.functions.sums]
     assert forecast.model_bytes == sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
 
 
-def test_cells_that_agree_cost_nothing(rows):
+def test_cells_of_equal_targets_cost_nothing(rows):
     X, y = rows
     apart = np.concatenate([X, X + 100]), np.concatenate([y, np.ones(len(y))])
     forecast = LocalSVC(cell_size=300, grid=SMALL, scaling=None, random_state=1).forecast(*apart)
@@ -45,13 +45,13 @@ def test_cells_that_agree_cost_nothing(rows):
     assert (alone.pilot_cells, alone.model_bytes) == (0, 0)
 
 
-def test_what_is_said_is_more_than_what_was_seen(rows):
+def test_the_forecast_memory_exceeds_the_model(rows):
     forecast = LocalSVC(cell_size=60, grid=SMALL).forecast(*rows)
     assert forecast.seconds > 0
     assert forecast.memory > forecast.model_bytes > 0
 
 
-def test_an_estimator_is_as_it_was(rows):
+def test_a_forecast_does_not_change_the_estimator(rows):
     clf = LocalSVC(grid=SMALL)
     clf.forecast(*rows)
     with pytest.raises(NotFittedError):
@@ -66,7 +66,7 @@ def test_bad_input_is_refused_as_in_a_fit(rows):
 
 
 @pytest.mark.parametrize("n_cells", [1, 5, 40, 41, 1000])
-def test_pilot_cells_are_of_all_sizes_alike(n_cells):
+def test_pilot_cells_are_spread_over_all_sizes(n_cells):
     sizes = np.random.default_rng(0).integers(1, 2000, n_cells)
     chosen = spread_by_size(sizes)
     assert len(np.unique(chosen)) == len(chosen) == min(40, n_cells)

@@ -32,7 +32,7 @@ def control_group(tmp_path, monkeypatch):
     return write
 
 
-def test_it_is_some_of_what_the_machine_has():
+def test_available_memory_is_a_part_of_the_machine():
     assert 10**6 < available_memory() < 10**14
 
 
@@ -72,7 +72,7 @@ print(before, left, available_memory())
     assert abs(left - after - 4 * 10**8) < 2 * 10**7
 
 
-def test_where_nobody_knows_it_says_so(control_group, monkeypatch):
+def test_unknown_memory_is_none(control_group, monkeypatch):
     monkeypatch.setattr(localsvm.fit.memory, "_process_limits", list)
     monkeypatch.setattr(localsvm.fit.memory, "_fields", lambda path: {})
     monkeypatch.setattr("os.sysconf", lambda name: (_ for _ in ()).throw(ValueError(name)))
@@ -188,7 +188,7 @@ print(bytes_of("VmHWM:") - before)
 @pytest.mark.parametrize("search", ["full", "racing"])
 @pytest.mark.parametrize("reduction", [OneVsOne(30), OneVsRest(30)], ids=["ovo", "ovr"])
 def test_a_cell_of_many_classes_keeps_to_what_was_planned(reduction, search):
-    support = Path(__file__).parent / "support"
+    support = Path(__file__).parents[1] / "support"
     program = [sys.executable, "-c", MANY_CLASSES, f"{type(reduction).__name__}(30)", search]
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(support)}
     output = subprocess.run(program, env=environment, capture_output=True, text=True, check=True)

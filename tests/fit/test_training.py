@@ -3,6 +3,7 @@
 import itertools
 import re
 import threading
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,15 +14,17 @@ from hypothesis import strategies as st
 
 import localsvm.fit.training
 from localsvm import Grid, InvalidData, LocalSVC
-from localsvm.cell.extent import cell_radius
+from localsvm.cell.grid import cell_radius
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data import toy_mixture
 from localsvm.data.content import canonical_rows
 from localsvm.fit.fit import fit_model
-from localsvm.fit.prepare import FitSettings, available_threads
-from localsvm.fit.training import MemoryLimit, MemoryPlan, Progress, plan_memory, train_cells
+from localsvm.fit.memory import MemoryLimit, MemoryPlan, plan_memory
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings
+from localsvm.fit.training import Progress, train_cells
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -55,7 +58,8 @@ def train(tasks, n_threads, on_progress=None, *, settings=SMALL, cells_at_once=N
 # ----------------------------------------------------------------------------------------- progress
 
 
-def test_progress_is_reported_for_every_cell_and_ends_at_the_totals(tasks):
+def test_progress_grows_and_ends_at_the_totals(tasks, monkeypatch):
+    monkeypatch.setattr(localsvm.fit.training, "_POLL_SECONDS", 1e-4)
     events = []
     cells = train(tasks, 2, events.append)
     assert [event.cells_done for event in events] == sorted(e.cells_done for e in events)
@@ -69,10 +73,18 @@ def test_progress_is_reported_for_every_cell_and_ends_at_the_totals(tasks):
 
 
 def test_a_fit_of_one_cell_reports_how_far_its_grid_is(toy, monkeypatch):
-    monkeypatch.setattr(localsvm.fit.training, "_POLL_SECONDS", 1e-4)
+    def slow(task, *rest, on_progress, **options):
+        def told(share):
+            on_progress(share)
+            time.sleep(0.01)
+
+        return train_cell(task, *rest, on_progress=told, **options)
+
+    monkeypatch.setattr(localsvm.fit.training, "_POLL_SECONDS", 1e-3)
+    monkeypatch.setattr(localsvm.fit.training, "train_cell", slow)
     events = []
-    settings = FitSettings(SMALL, scaling="minmax", seed=0, n_threads=1)
-    result = fit_model(*toy, np.ones(200), settings, events.append)
+    settings = FitSettings(SMALL, seed=0, n_threads=1)
+    result = fit_model(TargetRows(*toy, np.ones(200)), settings, events.append)
     assert {event.samples_done for event in events} <= {50, 100, 150, 200}
     assert len(events) > 1
     event = events[-1]
@@ -91,7 +103,7 @@ def test_the_rate_and_the_time_left_follow_from_the_samples_done():
 # ------------------------------------------------------------------------------------------ workers
 
 
-def test_cells_do_not_know_of_each_other(tasks):
+def test_cells_are_trained_independently(tasks):
     together = train(tasks, 2)
     for task, cell in zip(tasks, together, strict=True):
         same_cells(*train([task], 1), cell)
@@ -130,7 +142,7 @@ def test_cells_that_keep_all_threads_busy_are_trained_by_one_each(toy, monkeypat
 
 
 def test_a_large_cell_has_one_thread_where_memory_is_for_one_only(toy, monkeypatch):
-    plan = MemoryPlan(2, 2, has_room_for_threads=False)
+    plan = MemoryPlan(2, 2, all_threads_fit=False)
     assert threads_by_size([30, 120, 40], toy, plan, monkeypatch)[1] == 1
 
 
@@ -164,10 +176,6 @@ def test_the_largest_cells_come_first(tasks, monkeypatch):
     monkeypatch.setattr(localsvm.fit.training, "train_cell", noted)
     train(tasks, 1)
     assert begun == [80, 70, 50]
-
-
-def test_at_least_one_thread_is_available():
-    assert available_threads() >= 1
 
 
 # --------------------------------------------------------------------------------------- memory plan
@@ -215,12 +223,12 @@ def test_cells_at_once_stay_within_the_limit_and_more_memory_never_means_fewer(s
 def test_what_the_plan_gives_a_cell_is_enough_to_train_it(size, n_threads):
     least = smallest_limit([size] * 3, n_threads)
     plan = plan_of([size] * 3, least, n_threads)
-    threads_of_a_cell = n_threads if plan.has_room_for_threads else 1
+    threads_of_a_cell = n_threads if plan.all_threads_fit else 1
     needed = cell_bytes(size, 5, n_lams=4, n_folds=5, n_threads=threads_of_a_cell)
     assert plan.bytes_per_cell >= needed.smallest
 
 
-def test_a_refusal_tells_how_much_memory_would_do():
+def test_a_refusal_has_the_memory_that_would_suffice():
     sizes = [8000, 100]
     with pytest.raises(InvalidData, match="8000 samples") as refused:
         plan_of(sizes, 10 * MB)
@@ -257,7 +265,8 @@ def test_memory_does_not_change_the_model(max_memory):
 # ----------------------------------------------------------------------------------------- failures
 
 
-def test_a_callback_that_fails_stops_the_cells_that_wait(tasks):
+def test_a_callback_that_fails_stops_the_cells_that_wait(tasks, monkeypatch):
+    monkeypatch.setattr(localsvm.fit.training, "_POLL_SECONDS", 1e-4)
     events = []
 
     def fail(progress):

@@ -18,8 +18,7 @@ from localsvm import (
     LocalSVC,
     LocalSVR,
 )
-from localsvm.cell.extent import cell_radius
-from localsvm.cell.grid import KERNELS
+from localsvm.cell.grid import KERNELS, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.columns import Table
@@ -27,7 +26,7 @@ from localsvm.data.content import canonical_rows, distinct_rows
 from localsvm.data.disk import RowFile
 from localsvm.data.scaling import fit_to_ends
 from localsvm.metric.choose_scaling import Sample
-from localsvm.metric.relevance import MetricPlan, learn_metric
+from localsvm.metric.relevance import MetricChoices, learn_metric
 from localsvm.partition import voronoi_partition
 from localsvm.tasks import Regression
 
@@ -172,9 +171,9 @@ def test_memory_does_not_matter(rows):
     sample = Sample(*distinct_rows(X, y, np.ones(len(y))))
     task = Regression((localsvm.tasks.losses.Squared(),))
     scaling = fit_to_ends("minmax", X)
-    much = learn_metric(sample, scaling, np.ones(6), task, MetricPlan(**plan))
+    much = learn_metric(sample, scaling, np.ones(6), task, MetricChoices(**plan))
     with ThreadPoolExecutor(3) as pool:
-        little = learn_metric(sample, scaling, np.ones(6), task, MetricPlan(**plan, max_bytes=1_000_000), pool.map)
+        little = learn_metric(sample, scaling, np.ones(6), task, MetricChoices(**plan, max_bytes=1_000_000), pool.map)
     np.testing.assert_array_equal(much.weights, little.weights)
     assert much.kernel == little.kernel
 
@@ -234,7 +233,7 @@ def test_a_feature_of_weight_zero_does_not_count():
         ([[1, 2, 3]], "relevance has shape (1, 3), the data 3 features: give"),
         ([1, -2, 3], "relevance[1]=-2: give"),
         ([1, 2, np.nan], "relevance[2]=nan: give"),
-        ([0, 0, 0], "all weights of relevance are 0, so that all rows are alike: give"),
+        ([0, 0, 0], "all weights of relevance are 0, so that all rows are equal: give"),
     ],
     ids=repr,
 )

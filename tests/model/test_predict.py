@@ -83,7 +83,7 @@ def test_the_number_of_threads_does_not_matter(fitted, points, n_jobs):
 @pytest.mark.parametrize(("grouped", "evaluated"), [(1, 1), (50, 7), (100, 1000), (333, 333)])
 def test_the_size_of_blocks_does_not_matter(fitted, points, monkeypatch, grouped, evaluated):
     expected = fitted.decision_function(points)
-    monkeypatch.setattr(predict, "_GROUPED_ROWS", grouped)
+    monkeypatch.setattr(predict, "_GROUP_VALUES", grouped * points.shape[1])
     monkeypatch.setattr(predict, "BLOCK_ROWS", evaluated)
     for n_threads in (1, 3):
         np.testing.assert_array_equal(predict_scores(fitted.model_, points, n_threads)[:, 0], expected)

@@ -27,8 +27,8 @@ def allowed_error(n_features, coefficients):
 
 def expansion_error(points, support, coefficients, width):
     """Bound on what ||x||^2 + ||s||^2 - 2 <x, s> adds, x and s seen from the mean of the support vectors."""
-    centre = support.astype(np.float64).mean(axis=0)
-    from_points, from_support = (np.square(rows - centre).sum(axis=1) for rows in (points, support))
+    center = support.astype(np.float64).mean(axis=0)
+    from_points, from_support = (np.square(rows - center).sum(axis=1) for rows in (points, support))
     squared_widths = (from_points + from_support.max()) / width**2
     sizes = exact_values(points, support, np.abs(coefficients), "gauss", width)
     return (points.shape[1] + 4) * ROUNDOFF * squared_widths[:, None] * sizes

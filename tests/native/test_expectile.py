@@ -29,7 +29,7 @@ def test_a_solve_ends_with_a_true_certificate(tau, width, weight, tolerance):
 
 def test_without_convergence_the_certificate_is_true_and_says_why():
     few = solve(tau=0.2, tolerance=1e-6, lams=[1e-5], max_iterations=4)
-    assert (few.status == MAX_STEPS).all() and (few.iterations == 4).all()
+    assert (few.status == MAX_STEPS).all() and (few.steps == 4).all()
     beyond = solve(tau=0.2, tolerance=1e-14, lams=[1e-7], width=10.0)
     assert (beyond.status == PRECISION).all()
     for solved in (few, beyond):
@@ -116,7 +116,7 @@ def test_weights_and_lams_of_any_size_leave_finite_results_and_true_certificates
 
 def test_a_target_of_zero_needs_no_iteration():
     solved = solve(tau=0.3, targets=np.zeros(200))
-    assert (solved.beta == 0).all() and (solved.gap == 0).all() and (solved.iterations == 0).all()
+    assert (solved.beta == 0).all() and (solved.gap == 0).all() and (solved.steps == 0).all()
     assert (solved.status == CONVERGED).all()
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from problems import CANCELLED
 from squares import half_bytes, least_bytes, smooth
 
-from localsvm._native import CancelToken, Cell, SquareCell
+from localsvm._native import CancelToken, Cell, SquareCell, StopRule
 
 SIZES = [1, 15, 17, 47, 48, 49, 96, 97, 250]
 STORAGES = ("full", "kernel", "rows")
@@ -28,9 +28,11 @@ def make(X, storage="full", n_threads=1, kernel="gauss", ends=None):
     return SquareCell(X, ends, kernel, None, budget(storage, *X.shape, n_threads), n_threads)
 
 
-def solve_ridge(cell, y, n_folds, **options):
+def solve_ridge(cell, y, n_folds, token=None):
+    """The arrays of all solutions."""
     weight = np.ones(len(y), dtype=np.float32)
-    return cell.solve_ridge(y[None, :], weight, [-1, *range(n_folds)], LAMS, 1e-4, 1000, **options)
+    solved = cell.solve_ridge(y[None, :], weight, [-1, *range(n_folds)], LAMS, StopRule(1e-4, 1000, token))
+    return solved.beta, solved.values, solved.gap, solved.status, solved.steps
 
 
 # ------------------------------------------------------------------------------------------ matrix
@@ -81,11 +83,11 @@ def test_no_budget_changes_a_solution(n, d, extra, seed):
 
 
 @settings(max_examples=40, deadline=None)
-@given(n=st.integers(1, 200), share=st.floats(0.01, 1), seed=st.integers(0, 1000), storage=st.sampled_from(STORAGES))
-def test_a_part_is_a_cell_of_its_rows(n, share, seed, storage):
+@given(n=st.integers(1, 200), fraction=st.floats(0.01, 1), seed=st.integers(0, 1000), storage=st.sampled_from(STORAGES))
+def test_a_part_is_a_cell_of_its_rows(n, fraction, seed, storage):
     rng = np.random.default_rng(seed)
     X, y = samples(n, seed=seed), rng.standard_normal(n).astype(np.float32)
-    rows = np.sort(rng.choice(n, max(1, int(share * n)), replace=False))
+    rows = np.sort(rng.choice(n, max(1, int(fraction * n)), replace=False))
     ends = [n // 3, n // 2, n]
     whole = make(X, storage, ends=ends)
     alone = make(X[rows], ends=np.searchsorted(rows, ends).tolist())

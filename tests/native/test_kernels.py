@@ -1,4 +1,4 @@
-"""Distances and kernels against float64, with the error bounds that native/simd.h states."""
+"""Distances and kernels against float64, with the error bounds that native/simd/simd.h states."""
 
 import numpy as np
 import pytest

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from localsvm import _native
 from localsvm._native import Cell
 
-PAD, NEIGHBOURS = 16, 24  # of native/ops.h
+PAD, NEIGHBOURS = 16, 24  # of native/core/range.h, simd/ops.h
 
 
 @pytest.fixture(autouse=True, params=_native.available_simd_levels())
@@ -22,8 +22,8 @@ def level(request):
 def sorted_neighbours(distances):
     """The first by distance, then by index, in the order of their indices; padded with a sample that does not exist."""
     n = len(distances)
-    nobody = -(-n // PAD) * PAD
-    expected = np.full((n, NEIGHBOURS), nobody, dtype=np.int32)
+    sentinel = -(-n // PAD) * PAD
+    expected = np.full((n, NEIGHBOURS), sentinel, dtype=np.int32)
     for i, row in enumerate(distances):
         others = [j for j in np.lexsort((np.arange(n), row)) if j != i][:NEIGHBOURS]
         expected[i, : len(others)] = np.sort(others)

@@ -1,4 +1,4 @@
-"""Hashes, nearest centres and the farthest-first traversal: bit for bit what slow NumPy says, at every SIMD level."""
+"""Hashes, nearest centers and the farthest-first traversal: bit for bit what slow NumPy says, at every SIMD level."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def same_bits(found, expected):
 
 def split_by_reference(X, counts, size, radius=np.inf, tiny=0.0):
     cells = reference.farthest_first(X, counts, size, radius, tiny)
-    return cells.centres, cells.labels, cells.squared
+    return cells.centers, cells.labels, cells.squared
 
 
 # ------------------------------------------------------------------------------------------- hashes
@@ -66,17 +66,17 @@ def test_numbers_that_single_precision_does_not_have_hash_as_they_are():
     assert not (_native.content_hash(X[:, :1].astype(np.float32), 3) == _native.content_hash(X[:, :1].copy(), 3)).any()
 
 
-# ---------------------------------------------------------------------------------- nearest centres
+# ---------------------------------------------------------------------------------- nearest centers
 
 
 @every_level
-@given(data=rows(), n_centres=st.integers(1, 40))
+@given(data=rows(), n_centers=st.integers(1, 40))
 @settings(deadline=None, max_examples=40)
-def test_the_nearest_centre_is_that_of_the_reference(level, data, n_centres):
+def test_the_nearest_center_is_that_of_the_reference(level, data, n_centers):
     _native.set_simd_level(level)
     X, _ = data
-    centres = np.ascontiguousarray(X[::-1][:n_centres])
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    centers = np.ascontiguousarray(X[::-1][:n_centers])
+    same_bits(_native.nearest_centers(X, centers), reference.nearest_center(X, centers))
 
 
 @every_level
@@ -84,38 +84,38 @@ def test_the_nearest_centre_is_that_of_the_reference(level, data, n_centres):
 def test_any_number_of_rows_and_features_will_do(level, n, d):
     _native.set_simd_level(level)
     rng = np.random.default_rng(n)
-    X, centres = (rng.normal(size=(m, d)).astype(np.float32) for m in (n, 30))
-    same_bits(_native.nearest_centres(X, centres), reference.nearest_centre(X, centres))
+    X, centers = (rng.normal(size=(m, d)).astype(np.float32) for m in (n, 30))
+    same_bits(_native.nearest_centers(X, centers), reference.nearest_center(X, centers))
 
 
-def test_no_rows_have_no_centres():
-    labels, squared = _native.nearest_centres(np.zeros((0, 2), dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
+def test_no_rows_have_no_centers():
+    labels, squared = _native.nearest_centers(np.zeros((0, 2), dtype=np.float32), np.zeros((1, 2), dtype=np.float32))
     assert len(labels) == len(squared) == 0
 
 
 @every_level
-def test_of_equally_near_centres_the_first_is_taken(level):
+def test_of_equally_near_centers_the_first_is_taken(level):
     _native.set_simd_level(level)
-    centres = np.array([[1, 0], [-1, 0], [0, 1], [1, 0]], dtype=np.float32)
-    labels, squared = _native.nearest_centres(np.array([[0, 0], [-0.1, 0.1], [1, 0]], dtype=np.float32), centres)
+    centers = np.array([[1, 0], [-1, 0], [0, 1], [1, 0]], dtype=np.float32)
+    labels, squared = _native.nearest_centers(np.array([[0, 0], [-0.1, 0.1], [1, 0]], dtype=np.float32), centers)
     assert labels.tolist() == [0, 1, 0]
     assert squared[0] == 1
 
 
 @every_level
-def test_rows_beyond_single_precision_go_to_the_first_centre(level):
+def test_rows_beyond_single_precision_go_to_the_first_center(level):
     _native.set_simd_level(level)
     X = np.array([[1e30, 0], [np.inf, 0], [3, 0]], dtype=np.float32)
-    labels, squared = _native.nearest_centres(X, np.array([[0, 0], [2, 0]], dtype=np.float32))
+    labels, squared = _native.nearest_centers(X, np.array([[0, 0], [2, 0]], dtype=np.float32))
     assert labels.tolist() == [0, 0, 1]
     assert squared.tolist() == [np.inf, np.inf, 1]
 
 
-def test_centres_of_another_number_of_features_are_refused():
+def test_centers_of_another_number_of_features_are_refused():
     with pytest.raises(ValueError, match="same number of features"):
-        _native.nearest_centres(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 3), dtype=np.float32))
+        _native.nearest_centers(np.zeros((2, 2), dtype=np.float32), np.zeros((2, 3), dtype=np.float32))
     with pytest.raises(ValueError, match="same number of features"):
-        _native.nearest_centres(np.zeros((2, 2), dtype=np.float32), np.zeros((0, 2), dtype=np.float32))
+        _native.nearest_centers(np.zeros((2, 2), dtype=np.float32), np.zeros((0, 2), dtype=np.float32))
 
 
 # ------------------------------------------------------------------------------------ farthest first
@@ -152,14 +152,14 @@ def test_every_level_finds_the_same_cells_of_many_rows(kind):
         same_bits(other, found[0])
 
 
-def test_outliers_cost_a_few_centres_and_not_one_each():
+def test_outliers_cost_a_few_centers_and_not_one_each():
     rng = np.random.default_rng(0)
     far = rng.normal(size=(200, 2))
     outliers = far / np.linalg.norm(far, axis=1)[:, None] * rng.uniform(50, 100, size=(200, 1))
     X = np.concatenate([rng.normal(size=(2000, 2)), outliers]).astype(np.float32)
-    centres, labels, _ = _native.farthest_first(X, np.ones(len(X)), 100, tiny_size=12.5)
+    centers, labels, _ = _native.farthest_first(X, np.ones(len(X)), 100, tiny_size=12.5)
     # 22 cells hold all rows; three times as many are few.
-    assert len(centres) < 66
+    assert len(centers) < 66
     assert np.bincount(labels).max() <= 100
 
 
@@ -167,8 +167,8 @@ def test_a_cancelled_traversal_ends_with_what_it_has():
     token = _native.CancelToken()
     token.cancel()
     X = np.random.default_rng(0).normal(size=(500, 2)).astype(np.float32)
-    centres, labels, _ = _native.farthest_first(X, np.ones(500), 10, token=token)
-    assert centres.tolist() == [0]
+    centers, labels, _ = _native.farthest_first(X, np.ones(500), 10, token=token)
+    assert centers.tolist() == [0]
     assert not labels.any()
 
 

@@ -7,7 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localsvm._native import CancelToken, Cell, available_simd_levels, set_simd_level, simd_level, solve_paths
+from localsvm._native import (
+    CancelToken,
+    Cell,
+    PathJob,
+    StopRule,
+    available_simd_levels,
+    set_simd_level,
+    simd_level,
+    solve_paths,
+)
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.path import SKIPPED, STATUS
 from localsvm.data import toy_mixture
@@ -42,20 +51,19 @@ def native_bytes(storage, n=N, n_threads=1):
     return {"full": plan.full, "kernel": plan.kernel, "rows": plan.smallest}[storage] - plan.around
 
 
-def solve(cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None, tolerance=TOLERANCE, **options):
-    shape = (len(cells), len(folds))
-    return solve_paths(
-        cells,
-        problems,
-        folds,
-        np.tile(lams, (len(cells), 1)),
-        [len(lams)] * len(cells) if n_lams is None else n_lams,
-        np.full(shape, 100.0) if weights is None else weights,
-        tolerance,
-        MAX_STEPS,
-        SKIPPED,
-        **options,
-    )
+ARRAYS = ("beta", "values", "gap", "status", "steps", "loss", "wrong")
+
+
+def solve(
+    cells, problems, *, folds=FOLDS, lams=LAMS, n_lams=None, weights=None, tolerance=TOLERANCE, token=None, **options
+):
+    n_lams = [len(lams)] * len(cells) if n_lams is None else n_lams
+    weights = np.full((len(cells), len(folds)), 100.0) if weights is None else weights
+    jobs = [
+        PathJob(cell, problem, lams[:count], weight)
+        for cell, problem, count, weight in zip(cells, problems, n_lams, weights, strict=True)
+    ]
+    return solve_paths(jobs, folds, StopRule(tolerance, MAX_STEPS, token), **options)
 
 
 def part_ends(rows, ends=ENDS):
@@ -70,28 +78,27 @@ def assert_same_bits(left, right):
 
 def assert_one_by_one(many, jobs, n_lams, folds=FOLDS, weights=None):
     """Results of many paths are those of each job, a (cell, problem, ends) whose width is set."""
-    beta, values, gap, status, steps, loss, wrong, _ = many
     begin = 0
     for j, (cell, problem, ends) in enumerate(jobs):
         n, solved = ends[-1], slice(0, n_lams[j])
         for place, fold in enumerate(folds):
             weight = 100.0 if weights is None else weights[j, place]
-            path = cell.solve_path(problem, fold, LAMS[solved], weight, TOLERANCE, MAX_STEPS)
-            assert_same_bits(beta[place, solved, begin : begin + n], path[0])
+            path = cell.solve_path(problem, fold, LAMS[solved], weight, StopRule(TOLERANCE, MAX_STEPS))
+            assert_same_bits(many.beta[place, solved, begin : begin + n], path.beta)
             if fold >= 0:
                 first = ends[fold - 1] if fold else 0
-                assert_same_bits(values[solved, begin + first : begin + ends[fold]], path[1])
-            for mine, yours in zip((gap, status, steps), path[2:], strict=True):
-                assert_same_bits(mine[j, place, solved], yours)
+                assert_same_bits(many.values[solved, begin + first : begin + ends[fold]], path.values)
+            for name in ("gap", "status", "steps"):
+                assert_same_bits(getattr(many, name)[j, place, solved], getattr(path, name))
             left = slice(n_lams[j], None)
-            assert np.isnan(gap[j, place, left]).all()
-            assert (status[j, place, left] == SKIPPED).all()
-            assert (steps[j, place, left] == 0).all()
-            assert (loss[j, place, left] == 0).all()
-            assert (wrong[j, place, left] == 0).all()
-            assert (beta[place, left, begin : begin + n] == 0).all()
+            assert np.isnan(many.gap[j, place, left]).all()
+            assert (many.status[j, place, left] == SKIPPED).all()
+            assert (many.steps[j, place, left] == 0).all()
+            assert (many.loss[j, place, left] == 0).all()
+            assert (many.wrong[j, place, left] == 0).all()
+            assert (many.beta[place, left, begin : begin + n] == 0).all()
         begin += n
-    assert beta.shape[2] == values.shape[1] == begin
+    assert many.beta.shape[2] == many.values.shape[1] == begin
 
 
 @pytest.fixture(params=available_simd_levels())
@@ -128,11 +135,11 @@ def test_any_folds_can_be_asked_for(folds, n_threads):
     assert_one_by_one(many, [(cell, problem, ENDS)], [4], folds)
 
 
-def test_values_of_samples_that_no_machine_left_out_are_zero():
+def test_values_of_samples_in_no_validation_fold_are_zero():
     cell = make_cell()
     problem = add_hinge(cell, SIGNS)
     cell.set_width(1.0)
-    values = solve([cell], [problem], folds=[1])[1]
+    values = solve([cell], [problem], folds=[1]).values
     assert (values[:, :50] == 0).all() and (values[:, 100:] == 0).all()
     assert values[:, 50:100].any()
 
@@ -141,8 +148,8 @@ def test_no_lams_is_nothing_to_do():
     cell = make_cell()
     problem = add_hinge(cell, SIGNS)
     cell.set_width(1.0)
-    beta, values, gap, *_ = solve([cell], [problem], n_lams=[0])
-    assert beta.shape == (4, 0, N) and values.shape == (0, N) and gap.shape == (1, 4, 0)
+    none = solve([cell], [problem], n_lams=[0])
+    assert none.beta.shape == (4, 0, N) and none.values.shape == (0, N) and none.gap.shape == (1, 4, 0)
 
 
 # -------------------------------------------------------------------------------------------- parts
@@ -203,10 +210,10 @@ def test_a_part_of_all_rows_is_the_whole():
     part = whole.part(list(range(N)))
     problems = [add_hinge(whole, SIGNS), add_hinge(part, SIGNS)]
     whole.set_width(0.5)
-    beta, values, gap, status, steps, *_ = solve([whole, part], problems)
-    assert_same_bits(beta[:, :, :N], beta[:, :, N:])
-    assert_same_bits(values[:, :N], values[:, N:])
-    for by_job in (gap, status, steps):
+    both = solve([whole, part], problems)
+    assert_same_bits(both.beta[:, :, :N], both.beta[:, :, N:])
+    assert_same_bits(both.values[:, :N], both.values[:, N:])
+    for by_job in (both.gap, both.status, both.steps):
         assert_same_bits(by_job[0], by_job[1])
 
 
@@ -235,10 +242,10 @@ def test_a_fold_without_training_samples_gives_the_zero_function():
     part = whole.part(rows)
     problem = add_hinge(part, SIGNS[rows])
     whole.set_width(0.5)
-    beta, values, gap, status, *_ = solve([part], [problem], folds=[0])
-    assert (beta == 0).all() and (values == 0).all()
-    assert np.isfinite(gap).all()
-    assert (status == STATUS.index("converged")).all()
+    zero = solve([part], [problem], folds=[0])
+    assert (zero.beta == 0).all() and (zero.values == 0).all()
+    assert np.isfinite(zero.gap).all()
+    assert (zero.status == STATUS.index("converged")).all()
 
 
 # ------------------------------------------------------------------------------------------- guesses
@@ -267,29 +274,29 @@ def test_a_guess_changes_where_a_path_begins_not_where_it_ends(guesses, level):
     tolerance, lams = 1e-6, LAMS[:3]
     plain = solve(*jobs_with(), lams=lams, tolerance=tolerance)
     guessed = solve(*jobs_with(), lams=lams, tolerance=tolerance, guesses=guesses.astype(np.float32))
-    assert (guessed[2] <= tolerance).all()
+    assert (guessed.gap <= tolerance).all()
     # lam ||f - f*||^2 is at most the gap.
     allowed = 2 * np.sqrt(tolerance / lams)
-    assert (np.abs(guessed[1] - plain[1]).max(axis=1) <= allowed).all()
-    assert (np.abs(plain[1]).max(axis=1) > 5 * allowed).all()
-    assert (guessed[4] != plain[4]).any(), "the guess was used"
+    assert (np.abs(guessed.values - plain.values).max(axis=1) <= allowed).all()
+    assert (np.abs(plain.values).max(axis=1) > 5 * allowed).all()
+    assert (guessed.steps != plain.steps).any(), "the guess was used"
 
 
 def test_a_guess_that_is_the_solution_takes_no_step():
     lams = LAMS[2:]
     plain = solve(*jobs_with(), lams=lams)
-    again = solve(*jobs_with(), lams=lams, guesses=np.ascontiguousarray(plain[0][:, 0]))
-    assert (plain[4][:, :, 0] > 0).all()
-    assert (again[4][:, :, 0] == 0).all()
-    assert_same_bits(again[0][:, 0], plain[0][:, 0])
+    again = solve(*jobs_with(), lams=lams, guesses=np.ascontiguousarray(plain.beta[:, 0]))
+    assert (plain.steps[:, :, 0] > 0).all()
+    assert (again.steps[:, :, 0] == 0).all()
+    assert_same_bits(again.beta[:, 0], plain.beta[:, 0])
 
 
 def test_a_guess_does_not_count_where_the_plain_start_is_good_enough():
     lams = np.array([1e3])
     plain = solve(*jobs_with(), lams=lams)
-    assert (plain[4] == 0).all()
+    assert (plain.steps == 0).all()
     guessed = solve(*jobs_with(), lams=lams, guesses=GUESSES["noise"].astype(np.float32))
-    assert_same_bits(guessed[0], plain[0])
+    assert_same_bits(guessed.beta, plain.beta)
 
 
 @pytest.mark.parametrize("n_threads", [1, 3])
@@ -297,8 +304,9 @@ def test_a_guess_does_not_count_where_the_plain_start_is_good_enough():
 def test_guesses_are_followed_alike_whatever_is_stored(storage, n_threads):
     guesses = GUESSES["noise"].astype(np.float32)
     stored = solve(*jobs_with(), guesses=guesses)
-    for mine, yours in zip(solve(*jobs_with(storage), guesses=guesses, n_threads=n_threads), stored[:-1], strict=False):
-        assert_same_bits(mine, yours)
+    others = solve(*jobs_with(storage), guesses=guesses, n_threads=n_threads)
+    for name in ARRAYS:
+        assert_same_bits(getattr(others, name), getattr(stored, name))
 
 
 # ------------------------------------------------------------------------------------------ refusals
@@ -314,25 +322,20 @@ def prepared():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"cells": []}, "one problem, one row of lambdas and one of weights"),
-        ({"problems": [0, 0]}, "one problem, one row of lambdas and one of weights"),
-        ({"lambdas": np.ones((2, 1))}, "one problem, one row of lambdas and one of weights"),
-        ({"total_weights": np.ones((1, 3))}, "one problem, one row of lambdas and one of weights"),
-        ({"cells": [None]}, "a cell is missing|incompatible function arguments"),
-        ({"problems": [1]}, "no such problem"),
-        ({"problems": [-1]}, "no such problem"),
+        ({"total_weights": [1.0] * 3}, "one total weight per fold"),
+        ({"cell": None}, "incompatible function arguments"),
+        ({"problem": 1}, "no such problem"),
+        ({"problem": -1}, "no such problem"),
         ({"folds": [3]}, "no such fold"),
         ({"folds": [-2]}, "no such fold"),
-        ({"n_lambdas": [3]}, "too many lambdas"),
-        ({"n_lambdas": [-1]}, "too many lambdas"),
-        ({"lambdas": np.array([[1e-3, 1e-2]])}, "lambdas must be positive and descend"),
-        ({"lambdas": np.array([[1e-3, 0.0]])}, "lambdas must be positive and descend"),
-        ({"lambdas": np.array([[np.nan, 1e-3]])}, "lambdas must be positive and descend"),
-        ({"total_weights": np.zeros((1, 1))}, "weights must be positive"),
-        ({"total_weights": np.full((1, 1), np.nan)}, "weights must be positive"),
-        ({"tolerance": 0.0}, "tolerance and threads must be positive"),
-        ({"max_steps": -1}, "tolerance and threads must be positive"),
-        ({"n_threads": 0}, "tolerance and threads must be positive"),
+        ({"lams": [1e-3, 1e-2]}, "lams must be positive and descend"),
+        ({"lams": [1e-3, 0.0]}, "lams must be positive and descend"),
+        ({"lams": [np.nan, 1e-3]}, "lams must be positive and descend"),
+        ({"total_weights": [0.0]}, "weights must be positive"),
+        ({"total_weights": [np.nan]}, "weights must be positive"),
+        ({"tolerance": 0.0}, "tolerance must be positive"),
+        ({"max_steps": -1}, "max_steps not negative"),
+        ({"n_threads": 0}, "at least one thread"),
         ({"guesses": np.zeros((1, N + 1), np.float32)}, "guesses need one row per fold"),
         ({"guesses": np.zeros((2, N), np.float32)}, "guesses need one row per fold"),
     ],
@@ -340,20 +343,33 @@ def prepared():
 )
 def test_what_cannot_be_solved_is_refused(change, sentence):
     cell, problem = prepared()
-    arguments = {
-        "cells": [cell],
-        "problems": [problem],
-        "folds": [0],
-        "lambdas": np.array([[1e-2, 1e-3]]),
-        "n_lambdas": [2],
-        "total_weights": np.full((1, 1), 100.0),
-        "tolerance": 1e-3,
-        "max_steps": 1000,
-        "skipped": SKIPPED,
-    }
-    solve_paths(**arguments)
+    job = {"cell": cell, "problem": problem, "lams": [1e-2, 1e-3], "total_weights": [100.0]}
+    stop = {"tolerance": 1e-3, "max_steps": 1000}
+    options = {"folds": [0], "n_threads": 1, "guesses": None}
+
+    def run(**changed):
+        job_, stop_, options_ = ({key: changed.get(key, part[key]) for key in part} for part in (job, stop, options))
+        return solve_paths([PathJob(**job_)], stop=StopRule(**stop_), **options_)
+
+    run()
     with pytest.raises((ValueError, TypeError), match=sentence):
-        solve_paths(**{**arguments, **change})
+        run(**change)
+
+
+def test_no_jobs_is_nothing_to_do():
+    none = solve([], [])
+    assert none.beta.shape == (4, 0, 0) and none.values.shape == (0, 0) and none.gap.shape == (0, 4, 0)
+
+
+def test_a_job_and_a_stop_rule_keep_what_they_refer_to():
+    cell, problem = prepared()
+    expected = solve([cell], [problem])
+    job, stop = PathJob(cell, problem, LAMS, [100.0] * len(FOLDS)), StopRule(TOLERANCE, MAX_STEPS, CancelToken())
+    del cell
+    gc.collect()
+    again = solve_paths([job], FOLDS, stop)
+    for name in ARRAYS:
+        assert_same_bits(getattr(again, name), getattr(expected, name))
 
 
 @pytest.mark.parametrize("rows", [[], [-1, 2], [0, N], [3, 3], [5, 4]])
@@ -405,7 +421,7 @@ def test_a_path_of_a_part_alone_is_refused():
     whole.set_width(1.0)
     solve([part], [problem])
     with pytest.raises(ValueError, match="width"):
-        part.solve_path(problem, 0, LAMS, 100.0, TOLERANCE, MAX_STEPS)
+        part.solve_path(problem, 0, LAMS, 100.0, StopRule(TOLERANCE, MAX_STEPS))
 
 
 # -------------------------------------------------------------------------------------- cancellation
@@ -419,9 +435,9 @@ def test_cancelled_paths_are_not_solved(n_threads):
     whole.set_width(1.0)
     token = CancelToken()
     token.cancel()
-    beta, _, gap, status, steps, *_ = solve([whole, part], problems, n_threads=n_threads, token=token)
-    assert np.isin(status, (SKIPPED, STATUS.index("cancelled"))).all()
-    assert (steps == 0).all() and (beta == 0).all() and np.isnan(gap).all()
+    solved = solve([whole, part], problems, n_threads=n_threads, token=token)
+    assert np.isin(solved.status, (SKIPPED, STATUS.index("cancelled"))).all()
+    assert (solved.steps == 0).all() and (solved.beta == 0).all() and np.isnan(solved.gap).all()
 
 
 def test_after_a_cancelled_attempt_the_paths_are_as_if_it_had_not_been():

@@ -48,7 +48,7 @@ def test_a_solve_ends_with_a_true_certificate(width, weight, kernel, tolerance):
 
 def test_without_convergence_the_certificate_is_true_and_says_why():
     few = solve(tolerance=1e-6, lams=[1e-5], max_iterations=3)
-    assert (few.status == MAX_STEPS).all() and (few.iterations == 3).all()
+    assert (few.status == MAX_STEPS).all() and (few.steps == 3).all()
     beyond = solve(tolerance=1e-12, lams=[1e-7], width=10.0)
     assert (beyond.status == PRECISION).all()
     for solved in (few, beyond):
@@ -59,8 +59,8 @@ def test_without_convergence_the_certificate_is_true_and_says_why():
 
 def test_fewer_iterations_reach_a_looser_tolerance_and_a_larger_lam():
     loose, tight = solve(tolerance=1e-2), solve(tolerance=1e-5)
-    assert (loose.iterations <= tight.iterations).all() and (loose.iterations < tight.iterations).any()
-    assert (np.diff(tight.iterations, axis=2) >= 0).all()
+    assert (loose.steps <= tight.steps).all() and (loose.steps < tight.steps).any()
+    assert (np.diff(tight.steps, axis=2) >= 0).all()
 
 
 # ----------------------------------------------------------------------------------------- oracles
@@ -87,7 +87,7 @@ def test_the_gap_bounds_the_distance_from_the_exact_solution():
         assert exact.lam * off @ exact.K @ off <= TRUE * solved.gap[t, fold, q]
 
 
-def test_rows_left_out_have_no_coefficient_and_their_values_come_from_the_others():
+def test_validation_rows_have_no_coefficient_and_their_values_come_from_the_others():
     solved = solve(weight=WEIGHT)
     for fold in range(len(ENDS)):
         out = ~solved.train(fold)
@@ -113,7 +113,7 @@ def test_scaling_the_target_scales_the_function(exponent, flip):
     plain = solve()
     scaled = solve(targets=factor * Y200, tolerance=TOLERANCE * float(factor) ** 2)
     np.testing.assert_array_equal(scaled.beta, factor * plain.beta)
-    np.testing.assert_array_equal(scaled.iterations, plain.iterations)
+    np.testing.assert_array_equal(scaled.steps, plain.steps)
 
 
 @settings(deadline=None, max_examples=15)
@@ -165,9 +165,9 @@ def test_neither_threads_nor_storage_change_a_bit(n):
     X, y = smooth(n, 5, seed=3)
     options = {"weight": np.ones(n, dtype=np.float32), "ends": [n // 5, n // 2, n - 3, n], "lams": [1e-2, 1e-4]}
     plain = solve(X, y, **options)
-    for share in (0.0, 0.3, 1.0):
+    for fraction in (0.0, 0.3, 1.0):
         for n_threads in (1, 3):
-            max_bytes = least_bytes(n, 5) + int(share * half_bytes(n))
+            max_bytes = least_bytes(n, 5) + int(fraction * half_bytes(n))
             equal(plain, solve(X, y, **options, n_threads=n_threads, max_bytes=max_bytes))
 
 
@@ -222,7 +222,7 @@ def test_equal_rows():
 
 def test_a_target_of_zero_needs_no_iteration():
     solved = solve(targets=np.stack([np.zeros(200), Y200]))
-    assert (solved.beta[0] == 0).all() and (solved.gap[0] == 0).all() and (solved.iterations[0] == 0).all()
+    assert (solved.beta[0] == 0).all() and (solved.gap[0] == 0).all() and (solved.steps[0] == 0).all()
     assert (solved.status == CONVERGED).all()
 
 
@@ -277,7 +277,7 @@ def test_a_cancelled_solve_says_so_and_ends_at_once():
         ({"weight": -UNIT}, "weights"),
         ({"weight": UNIT[1:]}, "one entry per row"),
         ({"folds": [5]}, "no such fold"),
-        ({"lams": [0.0]}, "lambdas"),
+        ({"lams": [0.0]}, "lams"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"n_threads": 0}, "thread"),
     ],

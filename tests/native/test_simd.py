@@ -121,14 +121,14 @@ def test_every_level_ends_with_true_certificates(level, kernel):
     lams = np.geomspace(1, 1e-3 / n, 8)
     train = np.arange(n) >= 40
     total = float(train.sum())
-    beta, values, gap, status, _ = cell.solve_path(0, 0, list(lams), total, TOLERANCE, 10**7)
-    assert (status == 0).all()
+    path = cell.solve_path(0, 0, list(lams), total, _native.StopRule(TOLERANCE, 10**7))
+    assert (path.status == 0).all()
     K = cell.kernel_matrix().astype(np.float64)
     for q, lam in enumerate(lams):
         exact = reference.hinge_problem(K[np.ix_(train, train)], y[train].astype(np.float64), np.ones(int(total)), lam)
-        true_gap = reference.duality_gap(exact, beta[q][train].astype(np.float64))
-        assert true_gap == pytest.approx(gap[q], abs=TOLERANCE / 4)
-        np.testing.assert_allclose(values[q], K[:40] @ beta[q], atol=1e-3)
+        true_gap = reference.duality_gap(exact, path.beta[q][train].astype(np.float64))
+        assert true_gap == pytest.approx(path.gap[q], abs=TOLERANCE / 4)
+        np.testing.assert_allclose(path.values[q], K[:40] @ path.beta[q], atol=1e-3)
 
 
 @every_kernel

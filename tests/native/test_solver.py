@@ -30,7 +30,7 @@ from problems import (
     solve,
 )
 
-from localsvm._native import Cell
+from localsvm._native import Cell, StopRule
 from localsvm.data import toy_mixture
 
 # ------------------------------------------------------------------------------------ certificates
@@ -73,11 +73,11 @@ def test_free_coefficients_have_no_residual_when_the_gap_is_tiny():
     tolerance = 1e-6
     path = solve(replace(PROBLEMS["hinge"], clip=NO_CLIP), 0.3, [1e-3], tolerance=tolerance)
     (exact,) = path.exact
-    room = np.minimum(path.beta[0] - exact.lo, exact.hi - path.beta[0])
-    free = room > 0.1 * (exact.hi - exact.lo)
+    slack = np.minimum(path.beta[0] - exact.lo, exact.hi - path.beta[0])
+    free = slack > 0.1 * (exact.hi - exact.lo)
     assert free.any()
     r = (exact.target - exact.K @ path.beta[0])[free]
-    assert (np.abs(r) * room[free] <= TRUE * tolerance / (2 * exact.lam)).all()
+    assert (np.abs(r) * slack[free] <= TRUE * tolerance / (2 * exact.lam)).all()
 
 
 @pytest.mark.parametrize("tolerance", [1e-1, 1e-2, 1e-4, 1e-5])
@@ -131,12 +131,12 @@ def noise(n, n_features=5):
 
 @pytest.mark.parametrize("make", [hinge, partial(pinball, tau=0.3)], ids=["hinge", "pinball"])
 @pytest.mark.parametrize("lam", [1e-3, 1e-4])
-def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_leaps(make, lam):
+def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_extrapolations(make, lam):
     n = 400
     problem = replace(make(*noise(n)), clip=NO_CLIP)
     path = solve(problem, 4.0, [lam / n], tolerance=1e-4)
     assert path.status == CONVERGED
-    assert path.steps[0] > n / 2 + 10 * 96  # a leap every 96 steps, after the first n/2
+    assert path.steps[0] > n / 2 + 10 * 96  # an extrapolation step every 96 steps, after the first n/2
     assert path.true_gap(0) <= TRUE * 1e-4
     (exact,) = path.exact
     assert (path.beta[0] >= exact.lo * (1 + BOUND_ROUNDING)).all()
@@ -144,7 +144,7 @@ def test_certificates_of_tiny_gaps_are_true_and_boxes_kept_after_many_leaps(make
 
 
 @pytest.mark.parametrize(("n", "n_features", "width"), [(800, 20, 8.0), (1200, 28, 12.0)])
-def test_what_leaps_round_does_not_pile_up_along_a_path(n, n_features, width):
+def test_rounding_in_extrapolations_does_not_accumulate_along_a_path(n, n_features, width):
     path = solve(hinge(*noise(n, n_features)), width, np.geomspace(1e-1, 1e-3, 5) / n)
     off = [path.true_gap(q) - path.gap[q] for q in range(5)]
     assert np.abs(off).max() <= 0.015 * TOLERANCE
@@ -286,7 +286,7 @@ FOLDS = {
 
 @pytest.mark.parametrize("ends", FOLDS.values(), ids=FOLDS.keys())
 @pytest.mark.parametrize("name", ["hinge", "hinge, weights", "quantile 0.05"])
-def test_the_fold_left_out_gets_no_coefficients_but_values(name, ends):
+def test_the_validation_fold_has_no_coefficients_but_values(name, ends):
     problem = PROBLEMS[name]
     lams = easy_to_hard(len(problem.target))
     for fold, end in enumerate(ends):
@@ -323,5 +323,5 @@ def test_several_problems_on_one_cell_do_not_disturb_each_other():
     for width in (2.0, 0.5):
         cell.set_width(width)
         for number, problem in enumerate((first, second)):
-            beta, *_ = cell.solve_path(number, -1, lams, float(len(X4)), TOLERANCE, MANY_STEPS)
-            np.testing.assert_array_equal(beta, solve(problem, width, lams).beta)
+            solved = cell.solve_path(number, -1, lams, float(len(X4)), StopRule(TOLERANCE, MANY_STEPS))
+            np.testing.assert_array_equal(solved.beta, solve(problem, width, lams).beta)

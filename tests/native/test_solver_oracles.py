@@ -31,7 +31,7 @@ from problems import (
 from scipy.optimize import minimize
 from sklearn.svm import LinearSVC
 
-from localsvm._native import CancelToken, Cell
+from localsvm._native import CancelToken, Cell, StopRule
 
 # ----------------------------------------------------------------------------------------- oracles
 
@@ -117,10 +117,10 @@ def test_identical_rows_are_solved_like_one_weighted_row(n, positive):
     path = solve(hinge(np.ones((n, 2), dtype=np.float32), y, clip=NO_CLIP), 1.0, [1.0, 1e-2, 1e-4])
     assert (path.status == CONVERGED).all()
     for q, exact in enumerate(path.exact):
-        # The function is a constant c: lam c^2 + share(+) max(0, 1 - c) + share(-) max(0, 1 + c).
-        share = np.mean(y > 0)
-        c = np.clip((2 * share - 1) / (2 * exact.lam), -1, 1)
-        optimum = exact.lam * c**2 + share * (1 - c) + (1 - share) * (1 + c)
+        # The function is a constant c: lam c^2 + p max(0, 1 - c) + (1 - p) max(0, 1 + c).
+        p = np.mean(y > 0)
+        c = np.clip((2 * p - 1) / (2 * exact.lam), -1, 1)
+        optimum = exact.lam * c**2 + p * (1 - c) + (1 - p) * (1 + c)
         found = reference.primal_risk(exact, path.beta[q])
         assert found == pytest.approx(optimum, abs=TRUE * TOLERANCE)
 
@@ -201,15 +201,15 @@ def test_what_cannot_be_solved_is_refused_with_a_sentence():
     with pytest.raises(ValueError, match="clipping bound must be positive"):
         cell.add_problem(zero, zero, zero, 0.0)
     with pytest.raises(ValueError, match="no such problem"):
-        cell.solve_path(0, -1, [1.0], 1.0, TOLERANCE, MANY_STEPS)
+        cell.solve_path(0, -1, [1.0], 1.0, StopRule(TOLERANCE, MANY_STEPS))
     cell.add_problem(zero, zero, zero, 1.0)
     cell.set_width(1.0)
     with pytest.raises(ValueError, match="no such fold"):
-        cell.solve_path(0, 1, [1.0], 1.0, TOLERANCE, MANY_STEPS)
-    with pytest.raises(ValueError, match="lambdas must be positive and descend"):
-        cell.solve_path(0, -1, [1e-3, 1e-2], 1.0, TOLERANCE, MANY_STEPS)
-    with pytest.raises(ValueError, match="weights and tolerance must be positive"):
-        cell.solve_path(0, -1, [1.0], 0.0, TOLERANCE, MANY_STEPS)
+        cell.solve_path(0, 1, [1.0], 1.0, StopRule(TOLERANCE, MANY_STEPS))
+    with pytest.raises(ValueError, match="lams must be positive and descend"):
+        cell.solve_path(0, -1, [1e-3, 1e-2], 1.0, StopRule(TOLERANCE, MANY_STEPS))
+    with pytest.raises(ValueError, match="the total weight must be positive"):
+        cell.solve_path(0, -1, [1.0], 0.0, StopRule(TOLERANCE, MANY_STEPS))
 
 
 @pytest.mark.parametrize("ready", ["no width", "problem after width"])
@@ -220,7 +220,7 @@ def test_a_path_on_a_kernel_matrix_older_than_the_problem_is_refused(ready):
         cell.set_width(1.0)
     cell.add_problem(problem.target, problem.lo, problem.hi, problem.clip)
     with pytest.raises(ValueError, match="set a width after the problem was added"):
-        cell.solve_path(0, -1, [1e-3], float(len(X4)), TOLERANCE, MANY_STEPS)
+        cell.solve_path(0, -1, [1e-3], float(len(X4)), StopRule(TOLERANCE, MANY_STEPS))
 
 
 def test_a_nan_among_the_targets_ends_and_is_not_called_converged():

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from localsvm._native import CancelToken, Cell, available_simd_levels, set_simd_level, simd_level
+from localsvm._native import CancelToken, Cell, StopRule, available_simd_levels, set_simd_level, simd_level
 from localsvm.cell.path import STATUS
 from localsvm.data import toy_mixture
 
-PAD, NEIGHBOURS, BLOCK, PINNED = 16, 24, 32, 10  # of native/ops.h, cell.cpp, row_cache.h
+PAD, NEIGHBOURS, BLOCK, PINNED = 16, 24, 32, 10  # of native/core/range.h, simd/ops.h, smo/cell.cpp, kernel/row_cache.h
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]
 STORAGES = ("full", "kernel", "rows")
 
@@ -56,10 +56,14 @@ def all_paths(cell, n, widths=(2.0, 0.5), n_threads=1, token=None):
         cell.set_width(width, token)
         with ThreadPoolExecutor(n_threads) as pool:
             for path in pool.map(
-                lambda fold: cell.solve_path(0, fold, LAMS, 2 / 3 * n, 1e-4, 1_000_000, token), (0, 1, 2, -1)
+                lambda fold: cell.solve_path(0, fold, LAMS, 2 / 3 * n, StopRule(1e-4, 1_000_000, token)), (0, 1, 2, -1)
             ):
-                arrays.extend(path)
+                arrays.extend(arrays_of(path))
     return arrays
+
+
+def arrays_of(path):
+    return [path.beta, path.values, path.gap, path.status, path.steps]
 
 
 def assert_same(some, others):
@@ -122,7 +126,7 @@ def test_large_coefficients_are_summed_in_double_in_every_storage():
     for storage in STORAGES:
         cell = make_cell(X, y, budget(storage, 120, 3, 1))
         cell.set_width(0.3)
-        paths.append(cell.solve_path(0, 0, lams, 80.0, 1e-3, 100_000))
+        paths.append(arrays_of(cell.solve_path(0, 0, lams, 80.0, StopRule(1e-3, 100_000))))
     assert_same(paths[0], paths[1])
     assert_same(paths[0], paths[2])
 
@@ -141,7 +145,7 @@ def test_one_byte_less_stores_less(storage):
 
 
 @pytest.mark.parametrize("extra_rows", [0, 7, 100])
-def test_no_more_rows_are_held_than_the_budget_has_room_for(extra_rows):
+def test_no_more_rows_are_held_than_fit_into_the_budget(extra_rows):
     X, y = noisy(600)
     cell = make_cell(X, y, budget("rows", 600, 3, 2, extra_rows), 2)
     assert cell.row_counts["held"] == 20 + extra_rows
@@ -158,7 +162,7 @@ def test_more_threads_than_announced_get_their_rows_too():
     assert cell.row_counts["held"] <= 4 * PINNED
 
 
-def test_with_room_for_all_rows_none_is_made_twice():
+def test_if_all_rows_fit_none_is_computed_twice():
     X, y = noisy(300)
     # Less than a stored matrix takes, as that has its own scratch memory: one row short of it.
     cell = make_cell(X, y, budget("kernel", 300, 3, 1) - 1)
@@ -192,7 +196,7 @@ def test_cancelled_before_it_began_a_path_says_so(storage):
     token.cancel()
     cell = make_cell(X, y, budget(storage, 200, 3, 2), 2, token=token)
     cell.set_width(1.0, token)
-    status = cell.solve_path(0, 0, LAMS, 100.0, 1e-3, 1000, token)[3]
+    status = cell.solve_path(0, 0, LAMS, 100.0, StopRule(1e-3, 1000, token)).status
     assert (status == STATUS.index("cancelled")).all()
 
 
@@ -209,7 +213,7 @@ def test_a_cell_at_work_stops_soon_after_it_is_told_to(storage, delay):
         while not token.cancelled:  # coin flips at a gap of 1e-7 take longer than anybody waits
             cell.set_width(2.0, token)
             with ThreadPoolExecutor(2) as pool:
-                list(pool.map(lambda fold: cell.solve_path(0, fold, [1e-6], n, 1e-7, 10**9, token), (0, 1)))
+                list(pool.map(lambda fold: cell.solve_path(0, fold, [1e-6], n, StopRule(1e-7, 10**9, token)), (0, 1)))
         stopped.append(time.perf_counter())
 
     thread = threading.Thread(target=work)

@@ -1,4 +1,4 @@
-"""Hostile rows, and what the tests of partitions share."""
+"""Hostile rows, and what the tests of partitions have in common."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def _hostile():
     far = rng.normal(size=(60, 2)) * 100
     return {
         "normal": rng.normal(size=(2500, 3)),
-        "copies": rng.normal(size=(40, 2))[rng.integers(0, 40, size=2000)],
+        "duplicates": rng.normal(size=(40, 2))[rng.integers(0, 40, size=2000)],
         "one row many times": np.concatenate([np.zeros((1500, 3)), rng.normal(size=(700, 3))]),
         "all rows equal": np.ones((1000, 2)),
         "dense cluster and outliers": np.concatenate([rng.normal(size=(2000, 2)) * 1e-3, far]),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import AffineScaling
-from localsvm.partition import AveragingPartition
+from localsvm.partition.base import averages
 from localsvm.partition.chunks import build_chunks
 
 
@@ -55,7 +55,7 @@ def test_every_hostile_row_is_in_one_chunk_and_comes_back_to_it(hostile):
 
 def test_every_chunk_predicts_every_row(hostile):
     partition, members = chunks_of(hostile, 100)
-    assert isinstance(partition, AveragingPartition)
+    assert averages(partition)
     voters = partition.voters(hostile[:7])
     assert voters.shape == (len(hostile[:7]), len(members))
     assert voters.all()
@@ -78,14 +78,14 @@ def test_a_chunk_is_a_random_sample_of_space():
     assert len(members) == 4
 
 
-def test_centres_are_means_and_radii_reach_the_farthest_row(hostile):
+def test_centers_are_means_and_radii_reach_the_farthest_row(hostile):
     partition, members = chunks_of(hostile, 300)
     for chunk in range(len(members)):
         rows = hostile[members.rows(chunk)].astype(np.float64)
-        centre = rows.mean(axis=0)
+        center = rows.mean(axis=0)
         scale = np.abs(rows).max()
-        np.testing.assert_allclose(partition.centers[chunk], centre, rtol=1e-6, atol=1e-6 * scale)
-        reach = np.linalg.norm(rows - centre, axis=1).max()
+        np.testing.assert_allclose(partition.centers[chunk], center, rtol=1e-6, atol=1e-6 * scale)
+        reach = np.linalg.norm(rows - center, axis=1).max()
         assert partition.radii[chunk] == pytest.approx(reach, rel=1e-5, abs=1e-6 * scale)
 
 

@@ -13,7 +13,7 @@ from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voron
 LIMIT = SplitLimit(100)
 
 
-def some_centres(X, count=3):
+def some_centers(X, count=3):
     """A few distinct rows."""
     return np.unique(X, axis=0)[:: max(1, len(np.unique(X, axis=0)) // count)][:count]
 
@@ -32,9 +32,9 @@ def grown_apart(build, X, coarse):
     labels, trees = coarse.assign(X), []
     for cell in range(len(coarse)):
         own = np.ascontiguousarray(X[labels == cell])
-        radius = float(np.sqrt(np.square(own.astype(float) - coarse.centre(cell)).sum(axis=1).max()))
+        radius = float(np.sqrt(np.square(own.astype(float) - coarse.center(cell)).sum(axis=1).max()))
         if LIMIT.allows(len(own), radius):
-            trees.append(VoronoiPartition(coarse.centre(cell)[None, :], np.array([radius]), ()))
+            trees.append(VoronoiPartition(coarse.center(cell)[None, :], np.array([radius]), ()))
         else:
             trees.append(build(build_voronoi, own, LIMIT)[0])
     return join_trees(coarse, trees)
@@ -49,7 +49,7 @@ def assert_same_tree(one, other):
 
 
 def test_parts_that_grew_apart_are_one_tree(hostile, depth, build):
-    coarse = CoarseCells.around(some_centres(hostile))
+    coarse = CoarseCells.around(some_centers(hostile))
     together, members = build(build_voronoi, hostile, LIMIT, upper=coarse.nodes)
     apart, numbers = grown_apart(build, hostile, coarse)
     assert_same_tree(together, apart)
@@ -72,7 +72,7 @@ def test_a_split_moves_no_other_row(build):
     assert len(split) == 6
     assert np.array_equal(before[before != 2], after[before != 2])
     assert set(after[before == 2]) == {2, 4, 5}
-    assert all(np.array_equal(split.centre(cell), X[row]) for cell, row in enumerate((0, 1, 4, 3, 5, 6)))
+    assert all(np.array_equal(split.center(cell), X[row]) for cell, row in enumerate((0, 1, 4, 3, 5, 6)))
 
 
 def test_no_nodes_are_one_coarse_cell_of_all_rows(build):

@@ -47,27 +47,27 @@ def test_no_cell_trains_on_more_rows_than_the_size_unless_its_own_are_equal(buil
 def test_rows_of_the_neighbours_are_nearer_than_those_left_out(built):
     X, partition, members, own = built
     reached = 0
-    for cell, centre in enumerate(partition.centers):
-        distance = np.square(partition.centers.astype(np.float64) - centre).sum(axis=1)
+    for cell, center in enumerate(partition.centers):
+        distance = np.square(partition.centers.astype(np.float64) - center).sum(axis=1)
         neighbours = [j for j in np.argsort(distance, kind="stable") if j != cell][: overlap._NEIGHBOURS]
         foreign = np.concatenate([own.rows(j) for j in neighbours] or [np.zeros(0, dtype=int)])
-        squared = reference.nearest_centre(X[foreign], centre[None, :])[1] if len(foreign) else np.zeros(0)
+        squared = reference.nearest_center(X[foreign], center[None, :])[1] if len(foreign) else np.zeros(0)
         inside = np.isin(foreign, members.rows(cell))
         assert len(own.rows(cell)) + inside.sum() == len(members.rows(cell))
         if inside.any() and not inside.all():
             assert squared[inside].max() < squared[~inside].min()
-        # Room is left only where the next rows are equally far and do not fit together.
-        room = CELL_SIZE - len(members.rows(cell))
-        if room > 0 and not inside.all():
-            assert (squared == squared[~inside].min()).sum() > room
+        # A ball is not full only where the next rows are equally far and do not fit together.
+        free = CELL_SIZE - len(members.rows(cell))
+        if free > 0 and not inside.all():
+            assert (squared == squared[~inside].min()).sum() > free
         reached += inside.sum()
     assert reached > 0 or len(own) == 1 or len(np.unique(X, axis=0)) < len(X)
 
 
 def test_the_radius_reaches_every_training_row(built):
     X, partition, members, _ = built
-    for cell, centre in enumerate(partition.centers):
-        distance = np.linalg.norm(X[members.rows(cell)].astype(np.float64) - centre, axis=1)
+    for cell, center in enumerate(partition.centers):
+        distance = np.linalg.norm(X[members.rows(cell)].astype(np.float64) - center, axis=1)
         assert partition.radii[cell] == pytest.approx(distance.max(), rel=1e-6)
 
 

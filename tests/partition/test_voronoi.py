@@ -24,7 +24,7 @@ def walk(partition, x):
     number = 0
     while number >= 0:
         node = partition.nodes[number]
-        number = int(node.children[reference.nearest_centre(x[None, :], node.centers)[0][0]])
+        number = int(node.children[reference.nearest_center(x[None, :], node.centers)[0][0]])
     return -1 - number
 
 
@@ -32,7 +32,7 @@ def rows_of_nodes(partition, X):
     """The rows that meet every node."""
     rows = {0: np.arange(len(X))}
     for number, node in enumerate(partition.nodes):
-        labels, _ = reference.nearest_centre(X[rows[number]], node.centers)
+        labels, _ = reference.nearest_center(X[rows[number]], node.centers)
         for c, child in enumerate(node.children):
             if child >= 0:
                 rows[int(child)] = rows[number][labels == c]
@@ -40,11 +40,11 @@ def rows_of_nodes(partition, X):
 
 
 def assert_no_tiny_cell_can_be_dissolved(X, centers, cell_size):
-    before = np.bincount(reference.nearest_centre(X, centers)[0], minlength=len(centers))
+    before = np.bincount(reference.nearest_center(X, centers)[0], minlength=len(centers))
     for gone in np.flatnonzero(before < cell_size / 8) if len(centers) > 1 else ():
         left = np.delete(np.arange(len(centers)), gone)
-        after = np.bincount(reference.nearest_centre(X, centers[left])[0], minlength=len(left))
-        assert ((after > before[left]) & (after > cell_size)).any(), f"centre {gone} of {len(centers)}"
+        after = np.bincount(reference.nearest_center(X, centers[left])[0], minlength=len(left))
+        assert ((after > before[left]) & (after > cell_size)).any(), f"center {gone} of {len(centers)}"
 
 
 # ------------------------------------------------------------------------------------- bounded size
@@ -76,7 +76,7 @@ def test_no_cell_below_an_eighth_of_the_size_can_be_dissolved(hostile, depth, ce
     partition = voronoi_partition(hostile, cell_size)
     checked = 0
     for number, rows in rows_of_nodes(partition, hostile).items():
-        # Larger nodes have centres of a sample; their children are split again.
+        # Larger nodes have centers of a sample; their children are split again.
         if len(rows) <= voronoi.LARGEST_TRAVERSAL:
             assert_no_tiny_cell_can_be_dissolved(hostile[rows], partition.nodes[number].centers, cell_size)
             checked += 1
@@ -89,7 +89,7 @@ def test_rows_within_the_size_are_one_cell(hostile):
     assert not partition.assign(hostile).any()
 
 
-def test_centres_are_rows_of_their_cell_and_radii_their_largest_distance(hostile, depth):
+def test_centers_are_rows_of_their_cell_and_radii_their_largest_distance(hostile, depth):
     partition = voronoi_partition(hostile, 50)
     np.testing.assert_array_equal(partition.assign(partition.centers), np.arange(len(partition.centers)))
     rows = {tuple(x) for x in hostile.tolist()}
@@ -107,7 +107,7 @@ def test_it_has_what_a_partition_needs(hostile):
 
 @st.composite
 def lattice_rows(draw):
-    """Rows with many copies and many equal distances."""
+    """Rows with many duplicates and many equal distances."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     n, d, span = draw(st.integers(1, 400)), draw(st.integers(1, 4)), draw(st.integers(1, 12))
     return rng.integers(0, span, size=(n, d)).astype(np.float32)
@@ -123,22 +123,22 @@ def test_the_laws_hold_for_any_rows_with_ties(X, cell_size, seed):
     for cell in np.flatnonzero(sizes > cell_size):
         assert len(np.unique(X[labels == cell], axis=0)) == 1
     assert len(partition.nodes) == 1
-    np.testing.assert_array_equal(labels, reference.nearest_centre(X, partition.centers)[0])
+    np.testing.assert_array_equal(labels, reference.nearest_center(X, partition.centers)[0])
     assert_no_tiny_cell_can_be_dissolved(X, partition.centers, cell_size)
 
 
 # ------------------------------------------------------------------------------------------- assign
 
 
-def test_one_node_assigns_the_nearest_centre_to_new_rows(hostile):
+def test_one_node_assigns_the_nearest_center_to_new_rows(hostile):
     partition = voronoi_partition(hostile, 100)
     rng = np.random.default_rng(1)
     new = hostile[rng.integers(0, len(hostile), 300)] + rng.normal(size=(300, hostile.shape[1])).astype(np.float32)
-    np.testing.assert_array_equal(partition.assign(new), reference.nearest_centre(new, partition.centers)[0])
+    np.testing.assert_array_equal(partition.assign(new), reference.nearest_center(new, partition.centers)[0])
 
 
 @pytest.mark.parametrize("depth", ["subsamples"], indirect=True)
-def test_a_tree_assigns_by_the_nearest_centre_of_every_node(hostile, depth):
+def test_a_tree_assigns_by_the_nearest_center_of_every_node(hostile, depth):
     partition = voronoi_partition(hostile, 50)
     rng = np.random.default_rng(1)
     new = hostile[rng.integers(0, len(hostile), 100)] + rng.normal(size=(100, hostile.shape[1])).astype(np.float32)
@@ -186,10 +186,10 @@ def test_another_seed_gives_another_partition(depth):
 # ------------------------------------------------------------------------------------------- radius
 
 
-@pytest.mark.parametrize("share", [0.03, 0.3, 2.0])
-def test_no_cell_exceeds_the_radius(hostile, depth, share):
+@pytest.mark.parametrize("fraction", [0.03, 0.3, 2.0])
+def test_no_cell_exceeds_the_radius(hostile, depth, fraction):
     spread = float(np.linalg.norm(hostile.std(axis=0))) or 1.0
-    radius = share * spread
+    radius = fraction * spread
     partition = voronoi_partition(hostile, cell_radius=radius)
     labels = partition.assign(hostile)
     distance = np.sqrt(np.square(hostile.astype(np.float64) - partition.centers[labels]).sum(axis=1))
@@ -199,7 +199,7 @@ def test_no_cell_exceeds_the_radius(hostile, depth, share):
 
 
 def test_cells_of_bounded_radius_are_few(depth):
-    # A covering of the unit square by centres more than r apart: discs of radius r/2 do not overlap.
+    # A covering of the unit square by centers more than r apart: discs of radius r/2 do not overlap.
     X = np.random.default_rng(0).uniform(size=(3000, 2)).astype(np.float32)
     for radius in (0.1, 0.3):
         cells = len(voronoi_partition(X, cell_radius=radius).centers)
@@ -216,14 +216,16 @@ def test_the_size_is_of_no_account_beside_a_radius():
 # --------------------------------------------------------------------------------------- many rows
 
 
-@pytest.mark.parametrize("kind", ["normal", "heavy tails", "copies", "grid"])
+@pytest.mark.parametrize("kind", ["normal", "heavy tails", "duplicates", "grid"])
 def test_more_rows_than_a_traversal_takes_obey_the_laws_too(kind):
     rng = np.random.default_rng(0)
     n = 130_000
     X = {
         "normal": rng.normal(size=(n, 3)),
         "heavy tails": rng.standard_cauchy(size=(n, 3)),
-        "copies": np.concatenate([np.zeros((n // 2, 2)), rng.normal(size=(3000, 2))[rng.integers(0, 3000, n // 2)]]),
+        "duplicates": np.concatenate(
+            [np.zeros((n // 2, 2)), rng.normal(size=(3000, 2))[rng.integers(0, 3000, n // 2)]]
+        ),
         "grid": rng.integers(0, 400, size=(n, 2)),
     }[kind].astype(np.float32)
     partition = voronoi_partition(X, 1000)

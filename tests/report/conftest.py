@@ -1,4 +1,4 @@
-"""Fitted models of every kind, with evaluations, and figures that are closed again."""
+"""Fitted models of every kind with their evaluations; figures are closed after each test."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ HOSTILE = (
 
 @dataclass(frozen=True)
 class Fitted:
-    """An estimator, test rows, and what it is worth on them."""
+    """An estimator, test rows, and its evaluation on them."""
 
     estimator: Any
     X: np.ndarray
@@ -104,7 +104,7 @@ KINDS = (
 
 @pytest.fixture(scope="session")
 def models():
-    """All kinds of models, fitted when they are asked for."""
+    """Models by kind, fitted on first use."""
     known = {}
 
     def get(kind):
@@ -127,7 +127,7 @@ def any_model(any_kind, models):
 
 @pytest.fixture(scope="session")
 def pages(models, tmp_path_factory):
-    """The pages of all kinds of models, with test rows or without, written when they are asked for."""
+    """Reports by kind of model, with or without test rows, written on first use."""
     folder, known = tmp_path_factory.mktemp("pages"), {}
 
     def get(kind, *, tested=True):

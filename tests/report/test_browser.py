@@ -1,4 +1,4 @@
-"""The page in a real browser: it renders, sorts, fits a phone, follows the colour scheme, and asks for nothing."""
+"""The report in a real browser: it renders, sorts, fits a phone, follows the colour scheme, and loads nothing."""
 
 import pytest
 from browser import Browser
@@ -37,7 +37,7 @@ def test_all_sections_and_plots_are_visible(browser, pages, kind):
 
 
 @every_kind
-def test_the_console_stays_empty_and_nothing_is_asked_for(browser, pages, kind):
+def test_the_console_stays_empty_and_nothing_is_loaded(browser, pages, kind):
     browser.open(pages(kind))
     browser.find("th > button").click()
     assert browser.console() == []
@@ -46,7 +46,7 @@ def test_the_console_stays_empty_and_nothing_is_asked_for(browser, pages, kind):
     assert [url for url in requests[1:] if not url.startswith("data:")] == []
 
 
-def test_no_text_of_a_user_becomes_code(browser, pages):
+def test_text_of_users_is_not_executed(browser, pages):
     browser.open(pages("hostile_classes"))
     assert browser.run("return window.broken") is None
     assert "<script>window.broken = true</script>" in browser.find("#matrix").text
@@ -94,7 +94,7 @@ def test_rows_stay_whole_when_they_are_sorted(browser, pages):
         assert {row.text for row in browser.find_all("#worst-cells tbody tr")} == before
 
 
-def test_cells_without_a_number_come_last_in_either_order(browser, pages):
+def test_missing_values_sort_last_in_either_order(browser, pages):
     browser.open(pages("two_classes"))
     number = number_of(browser, "all-cells", "width")
     button = browser.find(f"#all-cells thead th:nth-child({number + 1}) button")
@@ -106,7 +106,7 @@ def test_cells_without_a_number_come_last_in_either_order(browser, pages):
         assert found[-blanks:] == ["\N{EN DASH}"] * blanks
 
 
-def test_text_sorts_by_the_alphabet(browser, pages):
+def test_text_sorts_alphabetically(browser, pages):
     browser.open(pages("two_classes"))
     browser.find("#measures thead button").click()
     found = column(browser, "measures", 0)
@@ -115,7 +115,7 @@ def test_text_sorts_by_the_alphabet(browser, pages):
 
 @every_kind
 @pytest.mark.parametrize("width", [320, 375, 768])
-def test_no_screen_is_too_narrow(browser, pages, kind, width):
+def test_the_page_fits_narrow_screens(browser, pages, kind, width):
     browser.open(pages(kind), width=width)
     assert browser.run("return document.documentElement.scrollWidth") <= width
     too_wide = browser.run(
@@ -125,14 +125,14 @@ def test_no_screen_is_too_narrow(browser, pages, kind, width):
     assert too_wide == []
 
 
-def test_every_button_and_table_is_reached_by_the_keyboard(browser, pages):
+def test_every_button_and_table_can_be_reached_by_keyboard(browser, pages):
     browser.open(pages("two_classes"))
     outside = browser.run(
         "return Array.from(document.querySelectorAll('a, button, .scroll')).filter(e => e.tabIndex < 0).length"
     )
     assert outside == 0
     browser.find("body").send_keys(Keys.TAB)
-    assert browser.run("return document.activeElement.textContent") == "Skip to the numbers"
+    assert browser.run("return document.activeElement.textContent") == "Skip to content"
 
 
 def luminance(colour):
@@ -168,12 +168,12 @@ def test_the_page_and_its_plots_follow_the_colour_scheme(browser, pages):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_is_easy_to_read_in_either_scheme(browser, pages, scheme):
+def test_text_has_enough_contrast_in_either_scheme(browser, pages, scheme):
     browser.open(pages("two_classes"), scheme=scheme)
     card = style(browser, "#plot-partition", "backgroundColor")
     texts = browser.run(
         "return Array.from(document.querySelectorAll('figure svg text'), e => getComputedStyle(e).fill)"
     )
     assert min(contrast(text, card) for text in texts) >= 4.5
-    for selector in ("figcaption", ".caption", ".note", ".hint", "th > button", ".advice p"):
+    for selector in ("figcaption", ".caption", ".note", ".hint", "th > button", ".recommendations p"):
         assert contrast(style(browser, selector, "color"), card) >= 4.5, selector

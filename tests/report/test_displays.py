@@ -1,4 +1,4 @@
-"""Displays: they draw what the model has, on the axes that they are given."""
+"""Displays draw the data of a model, on given axes or new ones."""
 
 from copy import copy
 
@@ -19,9 +19,9 @@ from localsvm.report import (
     ReliabilityDisplay,
     ValidationSurfaceDisplay,
 )
+from localsvm.report.partition import sample_support
 from localsvm.report.plane import cell_polygons, plane_of
 from localsvm.report.style import theme
-from localsvm.report.support import sample_support
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -50,21 +50,21 @@ def test_six_histograms_count_all_cells(any_model):
     display.figure_.canvas.draw()
 
 
-def test_keywords_reach_the_artist(models):
+def test_keyword_arguments_are_passed_to_the_artist(models):
     display = PartitionDisplay.from_estimator(models("many_features").estimator, alpha=0.25)
     assert {collection.get_alpha() for collection in display.ax_.collections} == {0.25}
 
 
 @pytest.mark.parametrize("color", ["cv_risk", "width", "loss", "classes"])
 @pytest.mark.parametrize("kind", ["two_classes", "many_features", "hostile_classes", "thirteen_classes"])
-def test_cells_are_coloured_by_all_that_is_known_of_classes(models, kind, color):
+def test_cells_of_a_classifier_can_be_coloured_by_every_option(models, kind, color):
     model = models(kind)
     display = PartitionDisplay.from_estimator(model.estimator, color=color, evaluation=model.evaluation)
     assert len(display.colours.values) == model.estimator.n_cells_
     display.figure_.canvas.draw()
 
 
-def test_a_colour_is_that_of_the_share_of_the_second_class(models):
+def test_the_colour_is_the_fraction_of_the_second_class(models):
     model = models("two_classes")
     display = PartitionDisplay.from_estimator(model.estimator, color="classes", evaluation=model.evaluation)
     owner = model.estimator.apply(model.X)
@@ -76,7 +76,7 @@ def test_a_colour_is_that_of_the_share_of_the_second_class(models):
     ("color", "match"),
     [("colour", "'cv_risk', 'width'"), ("loss", "needs an evaluation"), ("classes", "needs an eval")],
 )
-def test_a_colour_that_cannot_be_is_refused(models, color, match):
+def test_an_impossible_colour_option_is_refused(models, color, match):
     with pytest.raises(InvalidParameter, match=match):
         PartitionDisplay.from_estimator(models("two_classes").estimator, color=color)
 
@@ -94,7 +94,7 @@ def test_polygons_are_the_cells(n_rows):
     np.testing.assert_array_equal(numbers[inside.argmax(axis=0)], partition.assign(points))
 
 
-def test_the_plane_is_that_of_the_largest_spread():
+def test_the_plane_has_the_largest_variance():
     rng = np.random.default_rng(0)
     axes = np.linalg.qr(rng.normal(size=(5, 5)))[0]
     points = rng.normal(size=(2000, 5)) * [9, 4, 0.1, 0.1, 0.1] @ axes.T + 3
@@ -105,14 +105,14 @@ def test_the_plane_is_that_of_the_largest_spread():
 
 
 @pytest.mark.parametrize("points", [np.zeros((5, 4)), np.ones((1, 3)), np.zeros((0, 3)), np.ones((4, 1))])
-def test_points_without_a_spread_have_a_plane(points):
+def test_points_without_variance_have_a_plane(points):
     with np.errstate(invalid="raise"):
         plane = plane_of(points, ["a"] * points.shape[1])
     assert plane.project(np.ones((2, points.shape[1]))).shape == (2, 2)
 
 
 @pytest.mark.parametrize("count", [1, 10, 10_000])
-def test_drawn_support_vectors_are_some_of_the_models(models, count):
+def test_sampled_support_vectors_are_support_vectors_of_the_model(models, count):
     model = models("many_features").estimator.model_
     every = np.concatenate([part.support_vectors for cell in model.cells for part in cell.functions.sums])
     found = sample_support(model, count)
@@ -132,13 +132,13 @@ def test_the_surface_is_the_mean_over_cells_and_counts_their_choices(models):
     np.testing.assert_allclose(display.chosen, expected)
 
 
-def test_points_that_racing_left_out_are_no_part_of_the_surface():
+def test_points_that_racing_skipped_are_not_part_of_the_surface():
     X, y = toy_mixture(900, 2, random_state=0)
     clf = LocalSVC(cell_size=150, search="racing", random_state=0).fit(X, y)
     display = ValidationSurfaceDisplay.from_estimator(clf)
-    left_out = np.mean([~np.isfinite(cell.risks) for cell in clf.model_.cells if cell.risks.size], axis=0)
-    assert np.isnan(display.risk[left_out > 0.9]).all()
-    assert np.isfinite(display.risk[left_out == 0]).all()
+    skipped = np.mean([~np.isfinite(cell.risks) for cell in clf.model_.cells if cell.risks.size], axis=0)
+    assert np.isnan(display.risk[skipped > 0.9]).all()
+    assert np.isfinite(display.risk[skipped == 0]).all()
 
 
 def test_cells_of_one_class_have_no_surface():
@@ -170,12 +170,12 @@ def test_predictions_are_drawn_for_each_target(models):
         PredictionDisplay.from_evaluation(model.evaluation, target=2)
 
 
-def test_what_has_no_shares_has_no_reliability(models):
-    with pytest.raises(InvalidParameter, match="only classes and quantiles"):
+def test_an_evaluation_of_means_has_no_reliability_diagram(models):
+    with pytest.raises(InvalidParameter, match="use one of classes or quantiles"):
         ReliabilityDisplay.from_evaluation(models("means").evaluation)
 
 
-def test_every_colour_of_the_theme_is_there_once():
+def test_every_colour_of_the_theme_is_unique():
     colours = list(theme().values())
     assert len(set(colours)) == len(colours)
     assert colours == [to_hex(colour) for colour in colours]
@@ -214,7 +214,7 @@ def test_relevance_is_drawn_on_given_axes_with_given_options(models):
 
 
 @pytest.mark.parametrize("most", [1, 3, 5, 6])
-def test_of_many_features_the_last_bar_is_the_mean_of_the_others(most):
+def test_the_last_bar_is_the_mean_of_all_other_features(most):
     relevance, names = [3.0, 2.0, 0.5, 0.3, 0.15, 0.05], list("abcdef")
     display = RelevanceDisplay(relevance, names, most).plot()
     assert len(lengths(display)) == display.n_bars
@@ -225,20 +225,20 @@ def test_of_many_features_the_last_bar_is_the_mean_of_the_others(most):
         assert lengths(display)[-1] == pytest.approx(np.mean(relevance[most:]))
 
 
-def test_names_of_features_are_drawn_as_they_are():
+def test_feature_names_are_drawn_verbatim():
     display = RelevanceDisplay([1.9, 0.1], ["$x^2", "a name that is much too long for a plot"]).plot()
     assert labels(display) == ["$x^2", "a name that is much too…"]
     display.figure_.canvas.draw()
 
 
-def test_an_estimator_without_relevance_says_how_to_learn_it(models):
+def test_an_estimator_without_relevance_is_refused_with_a_remedy(models):
     estimator = copy(models("two_classes").estimator)
     estimator.feature_relevance_ = None
     with pytest.raises(InvalidParameter, match="relevance='auto'"):
         RelevanceDisplay.from_estimator(estimator)
 
 
-def test_relevance_and_names_must_fit():
+def test_relevance_and_names_must_have_the_same_length():
     with pytest.raises(InvalidParameter, match="2 names"):
         RelevanceDisplay([1.0, 1.0, 1.0], ["a", "b"])
     with pytest.raises(InvalidParameter, match="most=0"):

@@ -1,4 +1,4 @@
-"""The page: one file with all that is known of a model, the same for the same model, safe whatever text is in it."""
+"""The report: self-contained, reproducible, and safe for any text in the data."""
 
 import pickle
 import re
@@ -80,7 +80,7 @@ def test_every_kind_of_model_has_a_page_with_all_sections(any_kind, models, page
     assert f"{models(any_kind).estimator.n_cells_:,}" in page.text
 
 
-def test_the_page_needs_no_other_file(any_kind, pages):
+def test_the_page_is_self_contained(any_kind, pages):
     page = Page(pages(any_kind))
     addresses = [value for _, attributes in page.tags for name, value in attributes.items() if name in ("src", "href")]
     assert all(address.startswith(("#", "data:")) for address in addresses)
@@ -143,13 +143,13 @@ def test_many_classes_have_a_list_of_confusions_instead_of_a_matrix(pages):
     assert "matrix" not in tables
 
 
-def test_without_test_rows_the_page_has_the_numbers_of_cross_validation(pages):
+def test_without_test_rows_the_page_has_cross_validated_risks(pages):
     text = Page(pages("two_classes", tested=False)).text
     assert "Cross-validated error" in text
     assert "test rows" not in text
 
 
-def test_text_of_users_is_text_in_the_page(models, tmp_path):
+def test_text_of_users_is_escaped(models, tmp_path):
     model = models("hostile_classes")
     page = page_of(model, tmp_path, title="<b>bold</b> & <script>window.broken = true</script>")
     assert "<script>window" not in page.source
@@ -160,7 +160,7 @@ def test_text_of_users_is_text_in_the_page(models, tmp_path):
         assert label in page.text
 
 
-def test_names_of_columns_are_text_in_the_page(tmp_path):
+def test_column_names_are_escaped(tmp_path):
     X, y = toy_mixture(500, 3, random_state=0)
     frame = pd.DataFrame(X, columns=["<img src=x onerror=alert(1)>", "$\\frac{", "</svg></script>"])
     clf = LocalSVC(cell_size=60, grid=2).fit(frame, y)
@@ -168,14 +168,14 @@ def test_names_of_columns_are_text_in_the_page(tmp_path):
     assert page.all("img") == []
     assert "<img src=x onerror=alert(1)>" in page.text
     two = LocalSVC(cell_size=60, grid=2).fit(frame.iloc[:, 1:], y)
-    assert "$\\frac{, scaled" in Page(write_report(two, tmp_path / "report.html")).text
+    assert "$\\frac{ (scaled)" in Page(write_report(two, tmp_path / "report.html")).text
 
 
-def test_a_partition_of_a_users_own_has_a_page(tmp_path):
+def test_a_custom_partition_has_a_page(tmp_path):
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
     clf = LocalSVC(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
     text = Page(write_report(clf, tmp_path / "report.html")).text
-    assert "Cells without rows" in text
+    assert "Empty cells" in text
 
 
 def test_thousands_of_cells_make_a_page_of_less_than_a_megabyte(tmp_path):
@@ -190,7 +190,7 @@ def test_thousands_of_cells_make_a_page_of_less_than_a_megabyte(tmp_path):
 
 
 def test_an_evaluation_of_another_model_is_refused(models, tmp_path):
-    with pytest.raises(InvalidParameter, match="evaluate this model"):
+    with pytest.raises(InvalidParameter, match="evaluation of this model"):
         write_report(models("one_cell").estimator, tmp_path / "report.html", models("two_classes").evaluation)
     assert not (tmp_path / "report.html").exists()
 
@@ -206,7 +206,7 @@ def _run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
-def test_neither_localsvm_nor_its_report_import_plots_before_they_are_drawn():
+def test_plotting_packages_are_imported_only_when_plots_are_drawn():
     code = (
         "import localsvm, localsvm.evaluation, localsvm.report, sys; print({'matplotlib', 'jinja2'} & set(sys.modules))"
     )
@@ -223,7 +223,7 @@ def test_neither_localsvm_nor_its_report_import_plots_before_they_are_drawn():
         ("matplotlib", "PartitionDisplay.from_estimator(clf)"),
     ],
 )
-def test_a_missing_package_is_named_with_the_way_to_get_it(package, call):
+def test_a_missing_package_is_named_with_the_command_to_install_it(package, call):
     code = f"""
 import sys
 sys.modules[{package!r}] = None

@@ -35,10 +35,10 @@ def test_the_model_is_that_of_a_fit_without_spark(fitted):
     assert local.cells_ == twin.cells_
 
 
-@pytest.mark.parametrize("way", ["broadcast", "shuffle"])
-def test_predictions_are_those_of_a_fit_without_spark(fitted, way):
+@pytest.mark.parametrize("by", ["broadcast", "shuffle"])
+def test_predictions_are_those_of_a_fit_without_spark(fitted, by):
     problem, frame, model, twin = fitted
-    found = model.copy({model.transform_by: way}).transform(frame)
+    found = model.copy({model.transform_by: by}).transform(frame)
     assert found.columns[: len(frame.columns)] == frame.columns
     (prediction,) = in_order(found, "prediction")
     assert np.array_equal(prediction, twin.predict(problem.X))

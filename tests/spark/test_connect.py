@@ -24,12 +24,12 @@ def classify(session, path):
     fitted = LocalSVMClassifier(**CLASSES.on_spark).fit(frame)
     fitted.save(path)
     model = LocalSVMClassificationModel.load(path)
-    ways = {}
-    for way in ("broadcast", "shuffle"):
-        found = model.copy({model.transform_by: way}).transform(frame)
-        ways[way] = in_order(found, *OUTPUTS)
+    outputs = {}
+    for by in ("broadcast", "shuffle"):
+        found = model.copy({model.transform_by: by}).transform(frame)
+        outputs[by] = in_order(found, *OUTPUTS)
     score = TprTnrEvaluator().evaluate(model.transform(frame))
-    return fitted.coarse_cells, model.toLocal(), ways, score
+    return fitted.coarse_cells, model.toLocal(), outputs, score
 
 
 def regress(session, path):
@@ -45,11 +45,11 @@ def fit_invalid_rows(session):
 
 
 def test_a_classification_is_that_of_a_fit_without_spark(connect, tmp_path):
-    coarse, local, ways, score = connect.run(classify, str(tmp_path / "model"))
+    coarse, local, outputs, score = connect.run(classify, str(tmp_path / "model"))
     twin = CLASSES.fit_without_spark(coarse)
     scores = twin.decision_function(CLASSES.X)
     expected = twin.predict(CLASSES.X), np.column_stack([-scores, scores]), twin.predict_proba(CLASSES.X)
-    for found in ways.values():
+    for found in outputs.values():
         assert all(map(np.array_equal, found, expected))
     assert [len(cell.functions.sums) for cell in local.model_.cells] == [
         len(cell.functions.sums) for cell in twin.model_.cells

@@ -35,7 +35,7 @@ GOOD = ([0.0, 1.0], 0.0, 1.0)
         ([GOOD, ([1.0, 1.0], 1.0, -1.0)], "column 'weight' is null, NaN, infinite or negative in 1 of 2 rows"),
         ([GOOD, ([1.0, 1.0], 1.0, None)], "column 'weight' is null, NaN, infinite or negative in 1 of 2 rows"),
         ([([1.0, 1.0], 1.0, 0.0)] * 3, "column 'weight' is 0 in all 3 rows"),
-        ([GOOD, ([1.0, 1.0], 1.0, 0.0)], r"column 'label' contains a single class \(0\) in 1 rows"),
+        ([GOOD, ([1.0, 1.0], 1.0, 0.0)], r"column 'label' contains only one class \(0\) in 1 rows"),
         ([([float(i), 0.0], i + 0.5, 1.0) for i in range(1001)], "more than 1000 classes in 1001 rows"),
         ([], "the data frame has 0 rows"),
     ],
@@ -87,7 +87,7 @@ def test_empty_partitions_change_nothing(spark):
     assert model.transform(frame.limit(0)).count() == 0
 
 
-@pytest.mark.parametrize("way", ["broadcast", "shuffle"])
+@pytest.mark.parametrize("by", ["broadcast", "shuffle"])
 @pytest.mark.parametrize(
     ("features", "message"),
     [
@@ -96,10 +96,10 @@ def test_empty_partitions_change_nothing(spark):
         (Vectors.dense([1.0, NAN]), "has null, NaN or infinite features in 1 of the 1 rows"),
     ],
 )
-def test_invalid_rows_raise_in_transform(small_model, spark, way, features, message):
+def test_invalid_rows_raise_in_transform(small_model, spark, by, features, message):
     frame = spark.createDataFrame([(features,)], StructType([StructField("features", VectorUDT())]))
     with pytest.raises(Exception, match=f"column 'features' {message}"):
-        small_model.copy({small_model.transform_by: way}).transform(frame).collect()
+        small_model.copy({small_model.transform_by: by}).transform(frame).collect()
 
 
 @pytest.fixture(scope="module")

@@ -70,8 +70,8 @@ def test_cross_validation_selects_the_better_grid(frame):
 def test_output_columns_have_the_given_names(frame):
     classifier = LocalSVMClassifier(**FEW, featuresCol=columns_of(X), predictionCol="predicted", rawPredictionCol="")
     model = classifier.setProbabilityCol("probabilities").fit(frame)
-    for way in ("broadcast", "shuffle"):
-        found = model.copy({model.transform_by: way}).transform(frame)
+    for by in ("broadcast", "shuffle"):
+        found = model.copy({model.transform_by: by}).transform(frame)
         assert found.columns == [*frame.columns, "predicted", "probabilities"]
 
 
@@ -88,9 +88,9 @@ def test_all_kinds_of_columns_pass_through(pipeline, frame):
         "a.dot": F.col("x2"),
     }
     rows = frame.limit(20).withColumns(kinds).cache()
-    for way in ("broadcast", "shuffle"):
+    for by in ("broadcast", "shuffle"):
         stages = [stage.copy() for stage in pipeline.stages]
-        stages[1].set(stages[1].transform_by, way)
+        stages[1].set(stages[1].transform_by, by)
         found = PipelineModel(stages).transform(rows).select(*(f"`{name}`" for name in rows.columns))
         assert sorted(found.collect(), key=lambda row: row["row"]) == sorted(rows.collect(), key=lambda row: row["row"])
         assert found.schema.simpleString() == rows.schema.simpleString()

@@ -1,4 +1,4 @@
-"""Small cells to train, what is in those of one output, and how two trained ones are compared."""
+"""Small cells to train, access to those of one output, and the comparison of two trained cells."""
 
 from dataclasses import dataclass, fields, is_dataclass
 
@@ -79,9 +79,9 @@ def same_cells(a, b):
 
 
 def blobs(n, k, *, d=2, noise=0.6, seed=0):
-    """Samples of k classes 0, 1, ... around as many centres; there are some of each class."""
+    """Samples of k classes 0, 1, ... around as many centers; there are some of each class."""
     rng = np.random.default_rng(seed)
     angle = 2 * np.pi * np.arange(k) / k
-    centres = np.column_stack([np.cos(angle), np.sin(angle), np.zeros((k, d - 2))]) * np.sqrt(k)
+    centers = np.column_stack([np.cos(angle), np.sin(angle), np.zeros((k, d - 2))]) * np.sqrt(k)
     y = np.concatenate([np.arange(k), rng.integers(k, size=n - k)])
-    return (centres[y] + noise * rng.normal(size=(n, d))).astype(np.float32), y.astype(np.float64)
+    return (centers[y] + noise * rng.normal(size=(n, d))).astype(np.float32), y.astype(np.float64)

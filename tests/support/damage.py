@@ -1,4 +1,4 @@
-"""Files that are right, and what becomes of wrong ones: an error of a kind that may come out of a reader, or none."""
+"""Valid files of all formats, and reading of damaged ones: the only error a reader may raise is `InvalidData`."""
 
 import functools
 import tempfile
@@ -10,19 +10,19 @@ from localsvm import InvalidData
 from localsvm.data.files import CategoryCodes, convert_file, open_file, to_numbers
 
 ENDINGS = ("csv", "csv.gz", "libsvm", "parquet", "arrow", "arrows", "npz", "npy")
-MOST_ROWS = 100_000
+MAX_ROWS = 100_000
 
 
 @functools.cache
-def right_file(ending: str) -> bytes:
-    """Return the bytes of a small table with all that a format has room for."""
+def valid_file(ending: str) -> bytes:
+    """Return the bytes of a small table with columns of all types that a format stores."""
     columns = {
         "target": [1.0, -1.0, 0.5],
         "single": pa.array([0.25, -1.5, 3.0], pa.float32()),
         "count": pa.array([1, 0, 3], pa.int16()),
     }
     if ending not in ("libsvm", "npy"):
-        columns |= {"truth": [True, False, True], "word": ["red", 'say "hi"\n', "größer"]}
+        columns |= {"flag": [True, False, True], "word": ["red", 'say "hi"\n', "größer"]}
     if ending in ("parquet", "arrow", "arrows"):
         columns |= {"gaps": [None, "a", None], "kind": pa.array(["a", "b", "a"]).dictionary_encode()}
         columns |= {"list": [[1], None, [2, 3]], "day": pa.array([0, None, 2], pa.date32())}
@@ -38,7 +38,7 @@ def right_file(ending: str) -> bytes:
 
 
 def read_bytes(data: bytes, ending: str, folder: str) -> str | None:
-    """Read bytes as if they were a file of a format, all that is in it; return the error if there is one."""
+    """Read all rows of a file of these bytes; return the message of `InvalidData` if it is raised."""
     path = Path(folder, f"table.{ending}")
     path.write_bytes(data)
     try:
@@ -49,7 +49,7 @@ def read_bytes(data: bytes, ending: str, folder: str) -> str | None:
         for batch in file.batches(rows=512):
             to_numbers(batch, usable, codes=codes)
             n_rows += batch.num_rows
-            if n_rows > MOST_ROWS:
+            if n_rows > MAX_ROWS:
                 break
     except InvalidData as error:
         return str(error)

@@ -47,13 +47,19 @@ class ModelFile:
     def read(cls, path):
         return cls(Path(path).read_bytes())
 
+    def value_of_whole(self):
+        return unpack(self.whole, "the record of the model")
+
+    def value_of_cell(self, number):
+        return unpack(self.cells[number], "a cell")
+
     def with_whole(self, change):
         """Return the bytes of a file whose record of the model was changed by a function."""
         return self._bytes(self.cells, change)
 
     def with_cell(self, number, change):
         """Return the bytes of a file of which one cell was changed by a function."""
-        value = unpack(self.cells[number], "a cell")
+        value = self.value_of_cell(number)
         change(value)
         cells = list(self.cells)
         cells[number] = b"".join(pack(value))
@@ -62,7 +68,7 @@ class ModelFile:
         return self._bytes(cells, lambda whole: whole.update(places=places))
 
     def _bytes(self, cells, change):
-        value = unpack(self.whole, "the record of the model")
+        value = self.value_of_whole()
         change(value)
         whole = b"".join(pack(value))
         begin = len(self.head) + sum(map(len, cells))

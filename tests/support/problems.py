@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import reference
 
-from localsvm._native import Cell
+from localsvm._native import Cell, StopRule
 from localsvm.cell.path import STATUS
 from localsvm.data import toy_mixture
 
@@ -99,7 +99,7 @@ def solve(
     if fold >= 0:
         train[ends[fold - 1] if fold else 0 : ends[fold]] = False
     total = float(problem.weight[train].sum())
-    beta, *rest = cell.solve_path(0, fold, list(lams), total, tolerance, max_steps, token)
+    solved = cell.solve_path(0, fold, list(lams), total, StopRule(tolerance, max_steps, token))
     K = cell.kernel_matrix().astype(np.float64)
     exact = [
         reference.BoxProblem(
@@ -112,7 +112,7 @@ def solve(
         )
         for lam in lams
     ]
-    return Path(beta.astype(np.float64), *rest, exact, K)
+    return Path(solved.beta.astype(np.float64), solved.values, solved.gap, solved.status, solved.steps, exact, K)
 
 
 def function_distance(exact, beta, other):

@@ -2,7 +2,7 @@
 
 Enters: the samples of one cell ordered by fold, and the candidates for width and lam. Leaves: the
 decision function of the cell (Alg. 1), with every coefficient, risk and gap found on the way; and
-the cells of a partition. Everything is float64 but the distances of rows from centres, and nothing
+the cells of a partition. Everything is float64 but the distances of rows from centers, and nothing
 is shared with the rest of the package, so that a mistake there is not repeated here.
 
 Read from top to bottom: the kernel, the problem of one cell and its dual (Sec. 2), its solution,
@@ -85,11 +85,11 @@ def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: st
 
 # ---------------------------------------------------------------------- the problem and its dual
 #
-# The SVM of a cell (Sec. 2) minimises over f in the kernel's RKHS
+# The SVM of a cell (Sec. 2) minimizes over f in the kernel's RKHS
 #
 #     lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)),
 #
-# with weights w_i of sum W, all 1 in the paper. The minimiser is f = sum_i beta_i k(x_i, .), so
+# with weights w_i of sum W, all 1 in the paper. The minimizer is f = sum_i beta_i k(x_i, .), so
 # ||f||^2 = beta'K beta. Divide by 2 lam; with box_i = w_i / (2 lam W) and r_i = y_i - f(x_i) the
 # loss of sample i becomes
 #
@@ -98,7 +98,7 @@ def gradients(points: ArrayLike, samples: ArrayLike, beta: ArrayLike, kernel: st
 #     hinge, max(0, 1 - y f):               lo_i = min(0, y_i box_i),  hi_i = max(0, y_i box_i)
 #     pinball, max((tau - 1) r, tau r):     lo_i = (tau - 1) box_i,    hi_i = tau box_i
 #
-# and the dual is to maximise t'beta - beta'K beta / 2 over lo <= beta <= hi, the target t being y.
+# and the dual is to maximize t'beta - beta'K beta / 2 over lo <= beta <= hi, the target t being y.
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def pinball_problem(
 
 
 def dual_risk(problem: BoxProblem, beta: FloatArray) -> float:
-    """Compute 2 lam (t'beta - beta'K beta / 2): a lower bound of every regularised risk."""
+    """Compute 2 lam (t'beta - beta'K beta / 2): a lower bound of every regularized risk."""
     return float(2 * problem.lam * (problem.target @ beta - beta @ problem.K @ beta / 2))
 
 
@@ -155,7 +155,7 @@ def duality_gap(problem: BoxProblem, beta: FloatArray) -> float:
 # ------------------------------------------------------------------------------------------ solver
 #
 #   given     K, targets t, boxes lo <= 0 <= hi, a feasible start (0, or a larger lam's solution)
-#   maximise  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
+#   maximize  t'beta - beta'K beta / 2   subject to lo <= beta <= hi
 #   result    beta, and the gap that certifies it
 #   stops     when the gap, clipped as the problem says, is at most `tolerance` in units of the risk
 #
@@ -263,7 +263,7 @@ class SquareProblem:
         return float(self.lam * beta @ f + (self.factor(self.y - f) * (self.y - f) ** 2).sum() / self.total)
 
     def dual_risk(self, beta: FloatArray) -> float:
-        """Compute a lower bound of every regularised risk."""
+        """Compute a lower bound of every regularized risk."""
         ridge = self.lam * self.total * beta**2 / self.factor(beta)
         return float(self.lam * (2 * self.y @ beta - beta @ self.K @ beta - ridge.sum()))
 
@@ -290,7 +290,7 @@ def solve_square(problem: SquareProblem, *, max_steps: int = 100) -> FloatArray:
         if (factor == problem.factor(beta)).all():
             return beta
         factor = problem.factor(beta)
-    raise RuntimeError(f"the signs still change after {max_steps} steps; raise max_steps.")
+    raise RuntimeError(f"the signs change after {max_steps} steps; raise max_steps.")
 
 
 # ------------------------------------------------------------------------------------------- risks
@@ -312,7 +312,7 @@ def risk(loss: FloatArray, weight: FloatArray) -> float:
 
 
 def combined_risk(fold_risk: FloatArray, fold_weight: FloatArray) -> FloatArray:
-    """Average risks (..., fold): the risk over the cell, every sample judged by a stranger."""
+    """Average risks (..., fold): the out-of-fold risk of the whole cell."""
     return np.asarray(fold_risk @ fold_weight / fold_weight.sum())
 
 
@@ -327,7 +327,7 @@ def select(error: FloatArray, loss: FloatArray) -> tuple[int, int]:
     return min(equal, key=lambda point: float(loss[point]))
 
 
-def fold_shares(fold_error: FloatArray, fold_weight: FloatArray) -> FloatArray:
+def combination_weights(fold_error: FloatArray, fold_weight: FloatArray) -> FloatArray:
     """Compute the folds' weights in the combination, exponential in their risks (Alg. 1, line 12).
 
     The paper leaves the constant open: the fold of largest risk has the exponent
@@ -335,8 +335,8 @@ def fold_shares(fold_error: FloatArray, fold_weight: FloatArray) -> FloatArray:
     """
     if fold_error.max() == 0:
         return np.full(len(fold_error), 1 / len(fold_error))
-    share = np.exp(-fold_weight.mean() / 100 * fold_error / fold_error.max())
-    return np.asarray(share / share.sum())
+    weight = np.exp(-fold_weight.mean() / 100 * fold_error / fold_error.max())
+    return np.asarray(weight / weight.sum())
 
 
 # ------------------------------------------------------------------------------------- Algorithm 1
@@ -355,7 +355,7 @@ class ReferenceCell:
     lam: float
     choice: tuple[int, int]
     fold_choice: list[int]
-    """The lam of each fold at the chosen width: the best on its own samples left out."""
+    """The lam of each fold at the chosen width: the best on its own validation samples."""
     error: FloatArray
     """Combined validation error by width and lam."""
     fold_error: FloatArray
@@ -426,7 +426,7 @@ def train_cell_reference(
     numbers = range(len(folds))
     own = [select(error[[w], :, fold], loss[[w], :, fold])[1] for fold in numbers]
     return ReferenceCell(
-        beta=fold_shares(error[w, own, numbers], fold_weight) @ beta[w, own, numbers],
+        beta=combination_weights(error[w, own, numbers], fold_weight) @ beta[w, own, numbers],
         width=float(widths[w]),
         lam=float(lams[q]),
         choice=(w, q),
@@ -463,7 +463,7 @@ def retrain_reference(
 
 
 def content_hash(X: ArrayLike, seed: int) -> NDArray[np.uint64]:
-    """Hash every row: the finaliser of splitmix64 over the bits of its numbers as float64, -0 being 0."""
+    """Hash every row: the finalizer of splitmix64 over the bits of its numbers as float64, -0 being 0."""
     gamma, mask = 0x9E3779B97F4A7C15, 2**64 - 1
     hashes = []
     for row in np.asarray(X, dtype=np.float64) + 0.0:
@@ -477,12 +477,12 @@ def content_hash(X: ArrayLike, seed: int) -> NDArray[np.uint64]:
     return np.array(hashes, dtype=np.uint64)
 
 
-def nearest_centre(X: ArrayLike, centres: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the nearest centre of every row, the first of equally near ones, and its squared distance.
+def nearest_center(X: ArrayLike, centers: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the nearest center of every row, the first of equally near ones, and its squared distance.
 
-    In float32, feature after feature: rounding decides which centres are equally near.
+    In float32, feature after feature: rounding decides which centers are equally near.
     """
-    rows, points = np.asarray(X, dtype=np.float32), np.asarray(centres, dtype=np.float32)
+    rows, points = np.asarray(X, dtype=np.float32), np.asarray(centers, dtype=np.float32)
     squared = np.zeros((len(rows), len(points)), dtype=np.float32)
     with np.errstate(over="ignore"):
         for k in range(rows.shape[1]):
@@ -494,9 +494,9 @@ def nearest_centre(X: ArrayLike, centres: ArrayLike) -> tuple[NDArray[np.int64],
 
 @dataclass(frozen=True)
 class ReferenceCells:
-    """Centres as row numbers; for every row its cell and the squared distance from its centre."""
+    """Centres as row numbers; for every row its cell and the squared distance from its center."""
 
-    centres: list[int]
+    centers: list[int]
     labels: NDArray[np.int64]
     squared: NDArray[np.float32]
 
@@ -506,17 +506,17 @@ def farthest_first(
 ) -> ReferenceCells:
     """Cut rows, each of which stands for a count of them, into cells of bounded size, or of bounded radius.
 
-    Split the worst cell by its farthest row until there is none to split; by size, then delete the centres of tiny
+    Split the worst cell by its farthest row until there is none to split; by size, then delete the centers of tiny
     cells that are not needed. A split that takes less than a sixteenth of its cell is poor: next time the row in the
-    middle, and if that was poor, too, the nearest other row becomes a centre.
+    middle, and if that was poor, too, the nearest other row becomes a center.
     """
     rows = np.asarray(X, dtype=np.float32)
     by_radius = largest_radius < np.inf
-    centres, poor_splits = [0], [0]
+    centers, poor_splits = [0], [0]
     while True:
-        labels, squared = nearest_centre(rows, rows[centres])
-        sizes = np.bincount(labels, counts, len(centres))
-        farthest = np.array([squared[labels == j].max() for j in range(len(centres))])
+        labels, squared = nearest_center(rows, rows[centers])
+        sizes = np.bincount(labels, counts, len(centers))
+        farthest = np.array([squared[labels == j].max() for j in range(len(centers))])
         badness = farthest if by_radius else sizes
         too_bad = badness > (np.float32(largest_radius**2) if by_radius else largest_size)
         splittable = np.flatnonzero(too_bad & (farthest > 0))
@@ -527,38 +527,38 @@ def farthest_first(
         others = others[np.argsort(squared[others], kind="stable")]
         first_farthest = others[squared[others] == farthest[worst]][0]
         candidates = (first_farthest, others[len(others) // 2], others[0])
-        centres.append(int(candidates[0 if by_radius else poor_splits[worst]]))
-        kept = counts[nearest_centre(rows, rows[centres])[0] == worst].sum()
+        centers.append(int(candidates[0 if by_radius else poor_splits[worst]]))
+        kept = counts[nearest_center(rows, rows[centers])[0] == worst].sum()
         is_poor = sizes[worst] - kept < sizes[worst] / 16
         poor_splits[worst] = min(poor_splits[worst] + 1, 2) if is_poor else 0
         poor_splits.append(0)
     if not by_radius:
-        centres = _needed_centres(rows, counts, largest_size, tiny_size, centres)
-    return ReferenceCells(centres, *nearest_centre(rows, rows[centres]))
+        centers = _needed_centers(rows, counts, largest_size, tiny_size, centers)
+    return ReferenceCells(centers, *nearest_center(rows, rows[centers]))
 
 
-def _needed_centres(
-    X: NDArray[np.float32], counts: FloatArray, largest_size: float, tiny_size: float, centres: list[int]
+def _needed_centers(
+    X: NDArray[np.float32], counts: FloatArray, largest_size: float, tiny_size: float, centers: list[int]
 ) -> list[int]:
-    """Delete centres of tiny cells, the smallest first, as long as no cell that takes over rows gets too large."""
+    """Delete centers of tiny cells, the smallest first, as long as no cell that takes over rows gets too large."""
 
     def sizes_without(gone: set[int]) -> tuple[NDArray[np.float64], bool]:
-        left = [j for j in range(len(centres)) if j not in gone]
-        labels, squared = nearest_centre(X, X[[centres[j] for j in left]])
-        sizes = np.zeros(len(centres))
+        left = [j for j in range(len(centers)) if j not in gone]
+        labels, squared = nearest_center(X, X[[centers[j] for j in left]])
+        sizes = np.zeros(len(centers))
         sizes[left] = np.bincount(labels, counts, len(left))
         return sizes, bool(np.isfinite(squared).all())
 
     gone: set[int] = set()
     sizes, _ = sizes_without(gone)
-    order, changed = list(range(len(centres))), True
+    order, changed = list(range(len(centers))), True
     while changed:
         changed = False
         order.sort(key=lambda j: float(sizes[j]))
         for cell in order:
-            if cell in gone or sizes[cell] >= tiny_size or len(gone) == len(centres) - 1:
+            if cell in gone or sizes[cell] >= tiny_size or len(gone) == len(centers) - 1:
                 continue
             after, in_reach = sizes_without(gone | {cell})
             if in_reach and not ((after > sizes) & (after > largest_size)).any():
                 gone, sizes, changed = gone | {cell}, after, True
-    return [centre for j, centre in enumerate(centres) if j not in gone]
+    return [center for j, center in enumerate(centers) if j not in gone]

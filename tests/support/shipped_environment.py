@@ -1,7 +1,7 @@
 """An archive of a virtual environment with localsvm and its dependencies, for workers.
 
-It contains what `pip install localsvm pyarrow pandas` would, copied from the environment that runs the tests: nothing is
-downloaded. Workers have pyspark from Spark itself.
+It contains what `pip install localsvm pyarrow pandas` would, copied from the environment that runs the tests: nothing
+is downloaded. Workers have pyspark from Spark itself.
 """
 
 import re

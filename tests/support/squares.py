@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import reference
 
-from localsvm._native import SquareCell
+from localsvm._native import SquareCell, StopRule
 
 LAMS = [1e-1, 1e-2, 1e-3, 1e-4]
 TOLERANCE = 1e-3
@@ -45,7 +45,7 @@ class Solved:
     values: np.ndarray
     gap: np.ndarray
     status: np.ndarray
-    iterations: np.ndarray
+    steps: np.ndarray
     K: np.ndarray
     problem: tuple
     tau: float | None = None
@@ -93,16 +93,25 @@ def solve(
     folds = list(range(len(ends))) if folds is None else folds
     cell = SquareCell(X, ends, kernel, None, max_bytes)
     cell.set_width(width)
-    how = (tolerance, max_iterations, token, n_threads)
+    stop = StopRule(tolerance, max_iterations, token)
     if tau is None:
-        solved = cell.solve_ridge(targets, weight, folds, lams, *how)
+        solved = cell.solve_ridge(targets, weight, folds, lams, stop, n_threads)
     else:
-        solved = cell.solve_expectile(targets, weight, folds, lams, tau, *how)
-    return Solved(*solved, cell.kernel_matrix(), (targets, weight, ends, folds, lams), tau)
+        solved = cell.solve_expectile(targets, weight, folds, lams, tau, stop, n_threads)
+    return Solved(
+        solved.beta,
+        solved.values,
+        solved.gap,
+        solved.status,
+        solved.steps,
+        cell.kernel_matrix(),
+        (targets, weight, ends, folds, lams),
+        tau,
+    )
 
 
 def equal(a, b):
-    for name in ("beta", "values", "gap", "status", "iterations"):
+    for name in ("beta", "values", "gap", "status", "steps"):
         np.testing.assert_array_equal(getattr(a, name), getattr(b, name))
 
 

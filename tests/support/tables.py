@@ -1,4 +1,4 @@
-"""Tables of all types, drawn at random, and what is equal about two of them."""
+"""Random tables of all types, and their values for comparisons."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-# No zero bytes: they are how text files are told from others.
+# No zero bytes: files that contain them are not taken for text files.
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8)
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=6)
 VALUES = {
@@ -15,7 +15,7 @@ VALUES = {
     "half": (pa.float16(), st.floats(width=16, allow_nan=False)),
     "long": (pa.int64(), st.integers(-(2**53), 2**53)),
     "byte": (pa.uint8(), st.integers(0, 255)),
-    "truth": (pa.bool_(), st.booleans()),
+    "boolean": (pa.bool_(), st.booleans()),
     "text": (pa.string(), TEXT),
 }
 NUMBERS = tuple(name for name in VALUES if name != "text")
@@ -45,7 +45,7 @@ def read_all(file, columns=None, rows=5):
 
 
 def values_of(column):
-    """Return a column as a list in which equal values are equal: numbers are floats, NaN is missing."""
+    """Return a column as a list that can be compared: numbers are floats, NaN is None."""
     values = column.to_pylist()
     return [value if value is None or isinstance(value, str) else _number(float(value)) for value in values]
 

@@ -1,4 +1,4 @@
-"""Losses: their values, the constants that minimise them, and their duals."""
+"""Losses: their values, the constants that minimize them, and their duals."""
 
 import numpy as np
 import pytest

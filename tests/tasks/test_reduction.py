@@ -1,4 +1,4 @@
-"""How classes, targets and levels become scalar problems, and how their outputs are judged together."""
+"""How classes, targets and levels become scalar problems, and how their outputs are scored together."""
 
 from itertools import combinations
 
@@ -23,7 +23,7 @@ def draw_classes(rng, k, n=20):
 
 
 def any_values(reduction, y, weight, rng, n_points=50):
-    """Outputs as cells make them: any number for a problem, the constant where there is none, cut at the bounds."""
+    """Outputs as cells make them: any number for a problem, the constant where there is none, clipped at the bounds."""
     values = np.tile(reduction.constants(y, weight), (n_points, 1))
     for problem in reduction.problems(y, weight):
         values[:, problem.output] = rng.normal(scale=3.0, size=n_points)
@@ -47,7 +47,7 @@ def test_a_class_that_a_cell_has_not_seen_never_wins(kind, k, seed):
 
 @every_multiclass
 @pytest.mark.parametrize("present", [0, 1, 2])
-def test_not_even_where_all_machines_speak_against_their_class(kind, present):
+def test_not_even_where_all_functions_predict_against_their_class(kind, present):
     reduction = kind(4)
     y = np.repeat(np.delete(np.arange(4.0), present), 5)
     values = reduction.constants(y, np.ones(15))[None, :]
@@ -60,7 +60,7 @@ def test_not_even_where_all_machines_speak_against_their_class(kind, present):
 @every_multiclass
 @given(k=n_classes, seed=seeds)
 @settings(deadline=None)
-def test_constants_predict_the_heaviest_class(kind, k, seed):
+def test_constants_predict_the_class_of_largest_weight(kind, k, seed):
     y, weight = draw_classes(np.random.default_rng(seed), k)
     reduction = kind(k)
     mass = np.array([weight[y == c].sum() for c in range(k)])
@@ -69,7 +69,7 @@ def test_constants_predict_the_heaviest_class(kind, k, seed):
 
 
 @every_multiclass
-def test_of_equally_heavy_classes_the_first_is_predicted(kind):
+def test_of_classes_of_equal_weight_the_first_is_predicted(kind):
     y = np.array([2.0, 1.0, 3.0])
     reduction = kind(5)
     assert reduction.scores(reduction.constants(y, np.ones(3))[None, :]).argmax() == 1
@@ -135,7 +135,7 @@ def test_the_score_of_a_class_is_nine_tenths_its_least_value_and_one_tenth_the_m
 @given(k=st.integers(3, 6), seed=seeds)
 @settings(deadline=None)
 def test_of_classes_that_beat_each_other_in_a_circle_one_of_the_cell_is_predicted(k, seed):
-    """Each of them has a rival that leaves it nothing, as absent classes have; the mean tells them apart."""
+    """Each of them has a rival of value 1, as absent classes have; the mean separates them."""
     reduction = OneVsOne(k + 3)
     present = np.random.default_rng(seed).permutation(k + 3)[:k]
     values = reduction.constants(present.astype(float), np.ones(k))
@@ -179,7 +179,7 @@ def test_a_factor_weighs_the_positive_samples(factor):
     assert problem.rows is None
 
 
-def test_every_factor_has_a_machine_and_a_score():
+def test_every_factor_has_a_function_and_a_score():
     reduction = Binary(factors=(0.1, 1.0, 10.0))
     assert [problem.output for problem in reduction.problems(SIGNS, np.ones(5))] == [0, 1, 2]
     assert reduction.n_outputs == reduction.n_scores == reduction.columns_per_row == 3
@@ -189,12 +189,12 @@ def test_every_factor_has_a_machine_and_a_score():
 
 @given(seed=seeds, factor=st.sampled_from([0.5, 1.0, 2.0]))
 @settings(deadline=None)
-def test_the_constant_of_two_classes_has_the_least_weighted_error(seed, factor):
+def test_the_constant_of_two_classes_has_the_lowest_weighted_error(seed, factor):
     rng = np.random.default_rng(seed)
     y, weight = rng.choice([-1.0, 1.0], size=9), rng.integers(1, 4, size=9).astype(float)
     (constant,) = Binary(factors=(factor,)).constants(y, weight)
     positive, negative = factor * weight[y > 0].sum(), weight[y < 0].sum()
-    # A tie speaks for the positive side, as f = 0 does.
+    # A tie is positive, as f = 0 is.
     assert constant == (1.0 if positive >= negative else -1.0)
 
 
@@ -204,7 +204,7 @@ def test_samples_of_one_class_have_no_problem(label):
     assert Binary().constants(np.full(4, label), np.ones(4)).tolist() == [label]
 
 
-def test_the_risk_of_several_machines_is_the_share_that_errs():
+def test_the_risk_of_several_functions_is_the_fraction_that_is_wrong():
     scores = np.array([[1.0, -1.0], [0.0, 0.5], [-2.0, -0.1]])
     np.testing.assert_array_equal(Binary(factors=(1.0, 2.0)).risk(np.array([1.0, 1.0, 1.0]), scores), [0.5, 0, 1])
 

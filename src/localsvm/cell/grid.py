@@ -1,6 +1,7 @@
 """The grid of widths and lams of a cell: endpoints that scale with fold size, radius and dimension (App.).
 
-Enters: size of a training fold, radius of the cell, number of features. Leaves: descending widths and lams.
+Enters: size of a training fold, number of features, and the radius of the cell or the median distance of its samples,
+both computed here. Leaves: descending widths and lams.
 """
 
 from __future__ import annotations
@@ -10,14 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localsvm import _native
+from localsvm.data.content import Samples
+from localsvm.data.rows import mean_ball
+from localsvm.data.types import Float32Array, FloatArray
 from localsvm.errors import InvalidParameter
 
 _RULES = ("default", "liquidsvm", "paper")
 
-# Ends of the default rule, by the fewest steps that get them; docs/decisions.md has the figures.
-# Most added steps make the grid finer, not wider: beyond these ends lies more time than accuracy.
+# Ends of the default rule, by the smallest number of steps that they apply to; docs/decisions.md has the figures.
+# Added steps mostly make the grid finer, not wider: beyond these ends points cost much time and gain little accuracy.
 _DEFAULT_WIDTH = {0: (0.05, 16.0), 15: (0.035, 24.0), 20: (0.025, 32.0)}
 _DEFAULT_LAM = {0: (3e-3, 0.01), 15: (1e-3, 0.01), 20: (3e-4, 0.01)}
 
@@ -28,13 +32,13 @@ _SMALLEST_LAM = {10: 1e-3, 15: 1e-4, 20: 1e-5}
 
 
 Factors = tuple[float, float]
-"""On the smallest and on the largest candidate."""
+"""Factors on the smallest and on the largest candidate."""
 
 KERNEL_WIDTH = {"gauss": 1.0, "laplace": 4.0, "manhattan": 2.0}
 """A factor on the default widths: exp(-distance/width) needs larger ones than the Gaussian."""
 
 KERNELS = tuple(KERNEL_WIDTH)
-"""All there are, the plainer first."""
+"""All kernels, the simplest first."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ class Grid:
     rule: str = "default"
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be a grid."""
+        """Refuse invalid parameters."""
         if self.rule not in _RULES:
             raise InvalidParameter(f"Grid(rule={self.rule!r}) is unknown; use one of {', '.join(map(repr, _RULES))}.")
         for name in ("n_widths", "n_lams"):
@@ -128,7 +132,7 @@ class Grid:
         )
 
     def with_factors(self, width: Factors = (1.0, 1.0), lam: Factors = (1.0, 1.0)) -> Grid:
-        """Return the grid with the ends of its default widths and lams multiplied; those that the user gave stay."""
+        """Return the grid with the ends of its default widths and lams multiplied; those given by the user stay."""
         if self.rule != "default":
             return self
         (narrowest, widest), (smallest, largest) = self._width_ends(), self._lam_ends()
@@ -140,19 +144,19 @@ class Grid:
 
     @property
     def measures_distances(self) -> bool:
-        """Whether the widths follow from the distances of a cell's samples: whether `candidates` uses `unit`."""
+        """Whether `candidates` needs `unit`, the median distance of the cell's samples."""
         return self.widths is None and self.rule == "default"
 
     def candidates(
         self, *, n_train: float, radius: float, unit: float, n_features: int
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return descending widths and lams for a cell whose training folds weigh `n_train`."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return descending widths and lams for training folds of total weight `n_train`."""
         n = max(n_train, 1.0)
         low, high = self._width_ends()
         if self.rule == "default":
             low, high = low * unit, high * unit
         else:
-            r = radius if radius > 0 else 1.0  # all samples in one point: any width serves
+            r = radius if radius > 0 else 1.0  # all samples are equal: any width will do
             r /= np.sqrt(n_features) if self.rule == "liquidsvm" else 1.0
             low, high = low * n ** (-1.0 / n_features) * r, high * r
         smallest, largest = self._lam_ends()
@@ -180,7 +184,7 @@ def _ends(by_steps: dict[int, tuple[float, float]], steps: int) -> tuple[float, 
 
 
 def _numbers(values: Any) -> tuple[float, ...] | None:
-    """Return positive finite numbers as a tuple, or None where they are not that."""
+    """Return the values as a tuple, or None unless all are positive finite numbers."""
     try:
         found = tuple(float(value) for value in values)
     except (TypeError, ValueError):
@@ -188,10 +192,33 @@ def _numbers(values: Any) -> tuple[float, ...] | None:
     return found if all(0 < value < np.inf for value in found) else None
 
 
-def _descending(values: tuple[float, ...] | None, low: float, high: float, steps: int) -> NDArray[np.float64]:
+def _descending(values: tuple[float, ...] | None, low: float, high: float, steps: int) -> FloatArray:
     if values is not None:
         return np.sort(np.asarray(values, dtype=np.float64))[::-1]
     high = max(high, low)
     if steps == 1:
         return np.array([np.sqrt(low * high)])
-    return np.asarray(high * (low / high) ** (np.arange(steps) / (steps - 1)))
+    spaced: FloatArray = high * (low / high) ** (np.arange(steps) / (steps - 1))
+    return spaced
+
+
+def cell_radius(rows: Samples) -> float:
+    """Return the largest distance of a sample from the mean of the distinct samples."""
+    _, radius = mean_ball(rows.X)
+    return radius if radius > 0 else 1.0
+
+
+def median_distance(X: Float32Array, kernel: str) -> float:
+    """Return the median distance of the cell's samples to at most 32 of them, the unit of the default grid."""
+    some = range(0, len(X), max(1, len(X) // 32))[:32]
+    distances = _native.distances(X, some, kernel)
+    median = _median(distances[distances > 0])
+    return median if kernel == "manhattan" else float(np.sqrt(median))
+
+
+def _median(values: Float32Array) -> float:
+    """Return the median, or the mean of the two middle values, in double precision; 1 without values."""
+    if len(values) == 0:
+        return 1.0
+    middle = [(len(values) - 1) // 2, len(values) // 2]
+    return float(np.partition(values, middle)[middle].mean(dtype=np.float64))

@@ -13,22 +13,23 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import CancelToken, Cell, solve_paths
+from localsvm import _native
+from localsvm._native import CancelToken, Cell, PathJob, StopRule, solve_paths
 from localsvm.cell.columns import Columns
 from localsvm.cell.folds import FoldedRows
 from localsvm.tasks import Problem
 from localsvm.tasks.losses import BoxLoss
 
-STATUS = ("converged", "max_steps", "precision", "cancelled", "skipped")
-"""How a solve can end: at the tolerance, out of steps, at the end of single precision, stopped from outside; or not
-even begin, when racing left it out."""
+STATUS = _native.STATUS
+"""How a solve ends: converged, max_steps, precision (float32 allows no further progress), cancelled, or skipped (racing
+did not ask for it)."""
 
 SKIPPED = STATUS.index("skipped")
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Summed risks and losses of the samples left out, clipped, by problem, fold and lam."""
+    """Summed risks and losses of the validation samples, clipped, by problem, fold and lam."""
 
     risk: NDArray[np.float64]
     loss: NDArray[np.float64]
@@ -60,7 +61,7 @@ class PathPlan:
     """Which paths to solve."""
 
     folds: Sequence[int]
-    """Folds to leave out; -1 leaves nothing out."""
+    """Validation folds; -1 trains on all samples."""
     lams: NDArray[np.float64]
     """Descending, by problem."""
     n_lams: Sequence[int]
@@ -129,29 +130,34 @@ class BoxPaths:
 
     def solve(self, plan: PathPlan) -> WidthPaths:
         """Solve what the plan asks for."""
-        beta, values, gap, status, steps, loss, wrong, seconds = solve_paths(
-            self._cells,
-            self._numbers,
+        solved = solve_paths(
+            self._jobs(plan),
             list(plan.folds),
-            plan.lams,
-            list(plan.n_lams),
-            plan.total_weight,
-            plan.tolerance,
-            self._max_steps,
-            SKIPPED,
+            StopRule(plan.tolerance, self._max_steps, self._token),
             self._n_threads,
-            self._token,
             self._guesses(plan.folds),
         )
-        self._remember_firsts(plan, beta)
-        validation = Validation(loss if self._risk_is_value else wrong, loss)
-        return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
+        self._remember_firsts(plan, solved.beta)
+        validation = Validation(solved.loss if self._risk_is_value else solved.wrong, solved.loss)
+        paths = WidthPaths(
+            solved.beta, solved.values, solved.gap, solved.status, solved.steps, validation, solved.seconds
+        )
+        return uncancelled(paths, self._token)
+
+    def _jobs(self, plan: PathPlan) -> list[PathJob]:
+        """Return one job per problem."""
+        return [
+            PathJob(cell, number, lams[:n_lams].tolist(), weights.tolist())
+            for cell, number, lams, n_lams, weights in zip(
+                self._cells, self._numbers, plan.lams, plan.n_lams, plan.total_weight, strict=True
+            )
+        ]
 
     def _guesses(self, folds: Sequence[int]) -> NDArray[np.float32] | None:
         return self._firsts[list(folds)] if self._folds_known.issuperset(folds) else None
 
     def _remember_firsts(self, plan: PathPlan, beta: NDArray[np.float32]) -> None:
-        """Keep the first solutions of each fold; those of problems that were left out now stay."""
+        """Keep the first solutions of each fold; problems without lams keep those they have."""
         folds = [fold for fold in plan.folds if fold >= 0]
         if not folds or not any(plan.n_lams):
             return
@@ -171,22 +177,19 @@ def uncancelled(paths: WidthPaths, token: CancelToken | None) -> WidthPaths:
 
 
 def _add_problem(cell: Cell, problem: Problem) -> int:
-    dual = cast(BoxLoss, problem.loss).dual(problem.y, problem.weight)
+    dual = cast(BoxLoss, problem.loss).dual(problem.y, problem.weight, problem.side)
     return cell.add_problem(dual.target, dual.lo, dual.hi, problem.clip)
 
 
 def validate(columns: Columns, values: NDArray[np.float32]) -> Validation:
-    """Judge out-of-fold values (lam, column), clipped, by risk and by training loss, in all folds."""
+    """Sum risks and training losses of out-of-fold values (lam, column), clipped, by problem, fold and lam."""
     f: NDArray[np.float64] = np.minimum(np.maximum(values, -columns.clip), columns.clip)
-    risk = _sums(columns, [judge.risk(columns.y[where], f[:, where]) for judge, where in columns.losses()])
+    loss = _sums(columns, columns.losses(f))
     if all(problem.loss.risk_is_value for problem in columns.problems):
-        return Validation(risk, risk)
-    return Validation(
-        risk, _sums(columns, [judge.value(columns.y[where], f[:, where]) for judge, where in columns.losses()])
-    )
+        return Validation(loss, loss)
+    return Validation(_sums(columns, columns.risks(f)), loss)
 
 
-def _sums(columns: Columns, judged: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """Put (lam, column) side by side, and sum to (problem, fold, lam)."""
-    values = judged[0] if len(judged) == 1 else np.concatenate(judged, axis=1)
-    return np.moveaxis(columns.by_fold(values * columns.weight), 0, -1)
+def _sums(columns: Columns, of_column: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum weighted values (lam, column) to (problem, fold, lam)."""
+    return np.moveaxis(columns.by_fold(of_column * columns.weight), 0, -1)

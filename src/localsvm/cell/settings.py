@@ -1,18 +1,17 @@
-"""What a cell is trained on, and how: the same for threads, command line and cluster.
+"""The input of Algorithm 1 for one cell: its samples, and the settings that all cells of a fit share.
 
-Enters: samples of a cell; a learning task, kernel, grid and folds. Leaves: `CellTask` and `CellSettings`.
+Enters: samples of a cell; a learning task, kernel, grid and folds. Leaves: `CellTask` and `CellSettings`, which
+threads, the command line and Spark pass to `train_cell` alike.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
 from localsvm.cell.grid import KERNEL_WIDTH, Grid
 from localsvm.cell.memory import CellBytes, cell_bytes
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
+from localsvm.data.types import FloatArray
 from localsvm.tasks import Binary, Reduction
 from localsvm.tasks.losses import Squares
 
@@ -21,13 +20,13 @@ _FOLDS_OF_A_SINGLE_SPLIT = 5
 
 @dataclass(frozen=True)
 class CellTask:
-    """The samples of one cell, and its place in space."""
+    """The samples of one cell, in canonical order, and its radius."""
 
-    rows: Rows
+    rows: Samples
     radius: float
     number: int = 0
-    fallback: NDArray[np.float64] | None = None
-    """What the functions are if there are no samples."""
+    fallback: FloatArray | None = None
+    """Constants of the functions if there are no samples."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ class CellSettings:
     own_lams: bool = True
     """Whether the combined solution of each fold is that at its own best lam; else at the lam that is best for all.
 
-    Values at different lams are of different size: where a threshold is found among those of samples left out, folds
-    have one lam."""
+    Values at different lams are of different size: where a threshold is chosen from out-of-fold values, all folds have
+    one lam."""
 
     @property
     def own_grid(self) -> Grid:
@@ -57,10 +56,10 @@ class CellSettings:
     def bytes_needed(
         self, n_samples: int, n_features: int, n_threads: int = 1, n_columns: int | None = None
     ) -> CellBytes:
-        """Return what training a cell takes; at most, as long as the samples of all problems are not counted."""
+        """Return the memory that training a cell takes; an upper bound if `n_columns` is not known."""
         reduction = self.reduction
         n_widths, n_lams = self.grid.shape
-        n_samples *= reduction.copies
+        n_samples *= reduction.repeats
         return cell_bytes(
             n_samples,
             n_features,
@@ -76,5 +75,5 @@ class CellSettings:
 
     @property
     def folds_made(self) -> int:
-        """Folds that samples are dealt to: of a single split the first of five validates, the others train."""
+        """Number of folds; with a single split the first of five validates, the others train."""
         return self.n_folds if self.n_folds > 1 else _FOLDS_OF_A_SINGLE_SPLIT

@@ -8,12 +8,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import SquareCell
+from localsvm._native import Solutions, SquareCell, StopRule
 from localsvm.cell.columns import Columns
 from localsvm.cell.path import (
     SKIPPED,
@@ -43,6 +42,17 @@ class _Targets:
     weight: NDArray[np.float32]
 
 
+@dataclass(frozen=True)
+class _Solved:
+    """Solutions of all problems, side by side; axes as in `WidthPaths`."""
+
+    beta: NDArray[np.float32]
+    values: NDArray[np.float32]
+    gap: NDArray[np.float64]
+    status: NDArray[np.int8]
+    steps: NDArray[np.int64]
+
+
 class SquarePaths:
     """Problems of least squares and expectiles: folds, lams and targets share the passes over the kernel matrix."""
 
@@ -59,48 +69,58 @@ class SquarePaths:
         """Solve what the plan asks for."""
         begin = time.perf_counter()
         if len(self._columns.problems) == 1:  # nothing to put side by side
-            beta, values, gap, status, steps = self._solve_group(self._groups[0], plan)
-            beta, values = beta[0], values[0]
+            alone = self._solve_group(self._groups[0], plan)
+            solved = _Solved(alone.beta[0], alone.values[0], alone.gap, alone.status, alone.steps)
         else:
-            beta, values, gap, status, steps = self._side_by_side(plan)
-        validation = self._validation(values, plan)
+            solved = self._side_by_side(plan)
+        validation = self._validation(solved.values, plan)
         seconds = time.perf_counter() - begin
-        return uncancelled(WidthPaths(beta, values, gap, status, steps, validation, seconds), self._token)
+        paths = WidthPaths(solved.beta, solved.values, solved.gap, solved.status, solved.steps, validation, seconds)
+        return uncancelled(paths, self._token)
 
     def _validation(self, values: NDArray[np.float32], plan: PathPlan) -> Validation:
         folds = list(plan.folds)
-        if folds == [-1]:  # nothing is left out
+        if folds == [-1]:  # there is no validation fold
             none = np.zeros((len(self._columns.problems), 1, len(values)))
             return Validation(none, none)
-        judged = validate(self._columns, values)
-        return Validation(judged.risk[:, folds], judged.loss[:, folds])
+        scores = validate(self._columns, values)
+        return Validation(scores.risk[:, folds], scores.loss[:, folds])
 
-    def _side_by_side(self, plan: PathPlan) -> tuple[NDArray[Any], ...]:
-        n_lams, n_columns = max(plan.n_lams), len(self._columns.row)
-        beta = np.zeros((len(plan.folds), n_lams, n_columns), dtype=np.float32)
-        values = np.zeros((n_lams, n_columns), dtype=np.float32)
-        shape = (len(self._columns.problems), len(plan.folds), n_lams)
-        gap, steps = np.full(shape, np.nan), np.zeros(shape, dtype=np.int64)
-        status = np.full(shape, SKIPPED, dtype=np.int8)
+    def _side_by_side(self, plan: PathPlan) -> _Solved:
+        solved = _nothing_solved(len(self._columns.problems), len(plan.folds), max(plan.n_lams), len(self._columns.row))
         for group in self._groups:
-            solved = self._solve_group(group, plan)
+            part = self._solve_group(group, plan)
             for place, number in enumerate(group.numbers):
                 kept = slice(0, plan.n_lams[number])
                 where = self._columns.of_problem(number)
-                beta[:, kept, where] = solved[0][place, :, kept]
-                values[kept, where] = solved[1][place, kept]
-                for out, part in ((gap, solved[2]), (status, solved[3]), (steps, solved[4])):
-                    out[number, :, kept] = part[place, :, kept]
-        return beta, values, gap, status, steps
+                solved.beta[:, kept, where] = part.beta[place, :, kept]
+                solved.values[kept, where] = part.values[place, kept]
+                solved.gap[number, :, kept] = part.gap[place, :, kept]
+                solved.status[number, :, kept] = part.status[place, :, kept]
+                solved.steps[number, :, kept] = part.steps[place, :, kept]
+        return solved
 
-    def _solve_group(self, group: _Targets, plan: PathPlan) -> tuple[NDArray[Any], ...]:
+    def _solve_group(self, group: _Targets, plan: PathPlan) -> Solutions:
         """Solve for as many lams as one of its problems wants."""
         wanted = max(plan.n_lams[number] for number in group.numbers)
         lams = plan.lams[group.numbers[0], :wanted].tolist()
-        folds, options = list(plan.folds), (plan.tolerance, _MAX_ITERATIONS, self._token, self._n_threads)
+        folds, stop = list(plan.folds), StopRule(plan.tolerance, _MAX_ITERATIONS, self._token)
         if isinstance(group.loss, Expectile):
-            return group.cell.solve_expectile(group.values, group.weight, folds, lams, group.loss.tau, *options)
-        return group.cell.solve_ridge(group.values, group.weight, folds, lams, *options)
+            return group.cell.solve_expectile(
+                group.values, group.weight, folds, lams, group.loss.tau, stop, self._n_threads
+            )
+        return group.cell.solve_ridge(group.values, group.weight, folds, lams, stop, self._n_threads)
+
+
+def _nothing_solved(n_problems: int, n_folds: int, n_lams: int, n_columns: int) -> _Solved:
+    shape = (n_problems, n_folds, n_lams)
+    return _Solved(
+        beta=np.zeros((n_folds, n_lams, n_columns), dtype=np.float32),
+        values=np.zeros((n_lams, n_columns), dtype=np.float32),
+        gap=np.full(shape, np.nan),
+        status=np.full(shape, SKIPPED, dtype=np.int8),
+        steps=np.zeros(shape, dtype=np.int64),
+    )
 
 
 def _alike(problems: Sequence[Problem]) -> list[list[int]]:

@@ -1,54 +1,33 @@
-"""What training leaves of a cell: its functions as kernel sums, and the record of their selection.
+"""The result of training a cell: its functions as kernel sums, and the record of their selection.
 
-Enters: points. Leaves: the values of the cell's functions at them, and their derivatives.
+Enters: points. Leaves: the values of the cell's functions at them, and their derivatives. A cell without samples, or
+whose targets are all equal, has constant functions.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm._native import evaluate, gradients, mean_squared_gradients
 from localsvm.cell.path import SKIPPED, STATUS
+from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.data.types import Float32Array, FloatArray, IndexArray
+from localsvm.tasks import unbounded
 
 PHASES = ("kernel", "solver", "validation", "selection")
 
 
-class SupportSum(Protocol):
-    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
-
-    @property
-    def outputs(self) -> NDArray[np.intp]:
-        """Numbers of the outputs."""
-
-    @property
-    def width(self) -> float:
-        """Width of the kernel."""
-
-    @property
-    def support_vectors(self) -> NDArray[np.float32]:
-        """Support vectors, one per row."""
-
-    @property
-    def coefficients(self) -> NDArray[np.float32]:
-        """Coefficients by output and support vector."""
-
-    @property
-    def n_support(self) -> int:
-        """Number of support vectors."""
-
-
 @dataclass(frozen=True)
 class KernelSum:
-    """A `SupportSum` in memory."""
+    """sum_s coefficients[o, s] k(x, support_vectors[s]) for some of the outputs of a cell."""
 
-    outputs: NDArray[np.intp]
+    outputs: IndexArray
     width: float
-    support_vectors: NDArray[np.float32]
-    coefficients: NDArray[np.float32]
+    support_vectors: Float32Array
+    coefficients: Float32Array
 
     @property
     def n_support(self) -> int:
@@ -58,26 +37,25 @@ class KernelSum:
 
 @dataclass(frozen=True)
 class CellFunctions:
-    """The functions of a cell: constants plus kernel sums, cut at bounds."""
+    """The functions of a cell: constants plus kernel sums, clipped at bounds."""
 
     kernel: str
-    constants: NDArray[np.float64]
-    bounds: NDArray[np.float64]
-    """Least and largest value (n_outputs, 2)."""
-    sums: tuple[SupportSum, ...] = ()
+    constants: FloatArray
+    bounds: FloatArray
+    """Smallest and largest value (n_outputs, 2)."""
+    sums: tuple[KernelSum, ...] = ()
 
-    def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]:
+    def values(self, points: Float32Array) -> FloatArray:
         """Return the outputs (n_points, n_outputs) at scaled points."""
         out = np.full((len(points), len(self.constants)), self.constants)
         for part in self.sums:
             out[:, part.outputs] += evaluate(points, part.support_vectors, part.coefficients, self.kernel, part.width)
         return np.clip(out, *self.bounds.T, out=out)
 
-    def gradients(self, points: NDArray[np.float32], values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def gradients(self, points: Float32Array, values: FloatArray) -> FloatArray:
         """Return the derivatives (n_points, n_outputs, n_features) of the values by the scaled features.
 
-        They are 0 where a value is cut at a bound. The tip that a Laplace kernel has at its support vector counts as
-        flat.
+        They are 0 where a value is clipped, and so is the derivative of a Laplace kernel at its support vector.
         """
         out = np.zeros((len(points), len(self.constants), points.shape[1]))
         for part in self.sums:
@@ -86,10 +64,10 @@ class CellFunctions:
         out[(values <= low) | (values >= high)] = 0.0
         return out
 
-    def mean_squared_slopes(self, points: NDArray[np.float32], weight: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weighted means of the squared derivatives (n_outputs, n_features), bounds left aside.
+    def mean_squared_slopes(self, points: Float32Array, weight: FloatArray) -> FloatArray:
+        """Return the weighted means of the squared derivatives (n_outputs, n_features), without clipping.
 
-        Every output is one kernel sum, as that of a problem on all samples is.
+        Every output must be a single kernel sum, as it is where all problems are on all samples.
         """
         out = np.zeros((len(self.constants), points.shape[1]))
         for part in self.sums:
@@ -103,18 +81,18 @@ class CellFunctions:
 class Certificates:
     """How every solve ended, by width, lam and fold; `status` indexes `STATUS`, skipped points have gap NaN.
 
-    The gap is that of the clipped risk (Sec. 3): it bounds how far the clipped function is from the optimum, and may
-    be negative, when clipping alone makes a function better than the best unclipped one. Where a cell has several
+    The gap is that of the clipped risk (Sec. 3): it bounds the distance of the clipped function from the optimum, and
+    may be negative, because a clipped function can be better than the best unclipped one. Where a cell has several
     problems, gap and status are the worst of them, steps their sum.
     """
 
-    gap: NDArray[np.float64]
+    gap: FloatArray
     status: NDArray[np.int8]
     steps: NDArray[np.int64]
     n_unconverged: int = 0
-    """Number of solves that could not be certified, the last with refit="retrain" included."""
+    """Number of solves that could not be certified, those on all samples included."""
     refit_gap: float = np.nan
-    """Gap of the last solve with refit="retrain"."""
+    """Largest gap of the solves on all samples, if there were any."""
     refit_status: int = SKIPPED
 
 
@@ -123,36 +101,16 @@ def count_unconverged(status: NDArray[np.int8]) -> int:
     return int(((status == STATUS.index("max_steps")) | (status == STATUS.index("precision"))).sum())
 
 
-class LeftOutSamples(Protocol):
-    """The samples of a cell, and the scores of machines that did not see them; NaN where all machines did.
-
-    Where all samples agree there is nothing to see: the constant is their score.
-    """
-
-    @property
-    def scores(self) -> NDArray[np.float32]:
-        """Scores by sample."""
-
-    @property
-    def y(self) -> NDArray[np.float64]:
-        """Targets."""
-
-    @property
-    def weight(self) -> NDArray[np.float64]:
-        """Weights."""
-
-    @property
-    def n_samples(self) -> int:
-        """Number of samples."""
-
-
 @dataclass(frozen=True)
 class OutOfFold:
-    """`LeftOutSamples` in memory."""
+    """The samples of a cell with their out-of-fold scores; NaN where no fold validates a sample.
 
-    scores: NDArray[np.float32]
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    In a cell of constant functions the constants are the scores.
+    """
+
+    scores: Float32Array
+    y: FloatArray
+    weight: FloatArray
 
     @property
     def n_samples(self) -> int:
@@ -166,9 +124,9 @@ class TrainedCell:
 
     number: int
     functions: CellFunctions
-    width: NDArray[np.float64]
-    """Chosen by cross-validation, by problem, as the next one."""
-    lam: NDArray[np.float64]
+    width: FloatArray
+    """Selected by cross-validation, by problem, as the next one."""
+    lam: FloatArray
     radius: float
     n_samples: int
     total_weight: float
@@ -176,13 +134,13 @@ class TrainedCell:
     """Cross-validated risk of all outputs together."""
     risk_error: float
     """Its standard error."""
-    widths: NDArray[np.float64]
-    lams: NDArray[np.float64]
-    """The grid; of the first problem, where problems have several sizes."""
-    risks: NDArray[np.float64]
+    widths: FloatArray
+    lams: FloatArray
+    """The grid; that of the first problem where problems have different sizes."""
+    risks: FloatArray
     """Combined validation risk by width and lam, the mean over problems."""
     certificates: Certificates
-    out_of_fold: LeftOutSamples | None
+    out_of_fold: OutOfFold | None
     seconds: dict[str, float]
 
     @property
@@ -192,9 +150,9 @@ class TrainedCell:
 
     @property
     def edge(self) -> str | None:
-        """Name the end of the grid that was chosen, if it is better than the inside by more than noise.
+        """The end of the grid that was chosen, if its risk is lower than inside by more than one standard error.
 
-        Noise is one standard error of the validation risk. A grid of one or two values has no inside.
+        A grid of one or two values has no inside.
         """
         for name, values, chosen, axis in (("width", self.widths, self.width, 0), ("lam", self.lams, self.lam, 1)):
             if len(values) > 2 and chosen[0] in (values[0], values[-1]) and (chosen == chosen[0]).all():
@@ -202,3 +160,31 @@ class TrainedCell:
                 if inside > float(self.risks.min()) + self.risk_error:
                     return f"{'largest' if chosen[0] == values[0] else 'smallest'} {name}"
         return None
+
+
+def constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
+    """Return the cell of a task without samples, or whose targets are all equal: its functions are constants."""
+    rows, reduction = task.rows, settings.reduction
+    if len(rows.y):
+        constants = reduction.constants(rows.y, rows.weight)
+    else:
+        constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
+    scores = np.tile(reduction.scores(constants[None, :]), (len(rows.y), 1)).astype(np.float32)
+    none = np.zeros((0, 0, 0))
+    return TrainedCell(
+        number=task.number,
+        functions=CellFunctions(settings.kernel, constants, unbounded(reduction.n_outputs)),
+        width=np.zeros(0),
+        lam=np.zeros(0),
+        radius=task.radius,
+        n_samples=len(rows.y),
+        total_weight=float(rows.weight.sum()),
+        risk=0.0,
+        risk_error=0.0,
+        widths=np.zeros(0),
+        lams=np.zeros(0),
+        risks=np.zeros((0, 0)),
+        certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
+        out_of_fold=OutOfFold(scores, rows.y, rows.weight),
+        seconds=dict.fromkeys(PHASES, 0.0),
+    )

@@ -1,4 +1,4 @@
-"""The command line: parse -> call -> print."""
+"""The command line interface."""
 
 from __future__ import annotations
 

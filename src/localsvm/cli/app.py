@@ -1,8 +1,11 @@
-"""The commands, as typer sees them: parse -> call -> print."""
+"""The commands and their options, declared with typer; the work is done in the modules beside this one."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,14 +13,14 @@ import typer
 
 import localsvm
 from localsvm.cli.demo import run_demo
-from localsvm.cli.failures import sentences
+from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.files import run_convert, run_evaluate, run_inspect, run_predict, run_report
 from localsvm.cli.output import Output
 from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
 
 app = typer.Typer(
-    help="Kernel machines for millions of rows that tune themselves.",
-    epilog="Exit codes: 0 done, 2 bad options, 3 bad data or model, 4 disk or memory, 130 stopped with Ctrl-C.",
+    help="Support vector machines for millions of rows, tuned automatically.",
+    epilog="Exit codes: 0 success, 2 invalid options, 3 invalid data or model, 4 disk or memory, 130 interrupted.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
@@ -30,67 +33,84 @@ Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace", "manhattan"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
 
-_READING = "How the file is read"
-_LEARNING = "What is learned"
+_READING = "File format"
+_LEARNING = "Learning"
 _CELLS = "Cells"
 _RUNNING = "Running"
 
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object instead of a table.", rich_help_panel=_RUNNING)
+Json = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.", rich_help_panel=_RUNNING)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.", rich_help_panel=_RUNNING)]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Number of threads; all cores by default.", rich_help_panel=_RUNNING)
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no notes.", rich_help_panel=_RUNNING)]
-Jobs = Annotated[int | None, typer.Option(min=1, help="Threads; all cores by default.", rich_help_panel=_RUNNING)]
 CellSize = Annotated[
     int | None,
     typer.Option(
-        min=1, help="The most rows of a cell; otherwise 5000, and 2000 for many rows.", rich_help_panel=_CELLS
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(help="csv, libsvm, parquet, arrow, npz or npy; by the ending of the name.", rich_help_panel=_READING),
-]
-Delimiter = Annotated[
-    str | None, typer.Option(help="Between the values of a csv file; found out by default.", rich_help_panel=_READING)
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line has names; found out.", rich_help_panel=_READING),
-]
-Encoding = Annotated[str | None, typer.Option(help="Of a csv file; UTF-8 by default.", rich_help_panel=_READING)]
-MissingValues = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--missing-value", help="Another word for a missing value; may be repeated.", rich_help_panel=_READING
+        min=1, help="Largest number of rows in a cell; by default 5000, or 2000 for large data.", rich_help_panel=_CELLS
     ),
 ]
 Categories = Annotated[
     list[str] | None,
-    typer.Option(
-        "--category", help="A column of categories, whatever it looks like; may be repeated.", rich_help_panel=_READING
-    ),
+    typer.Option("--category", help="Column to treat as categorical; repeatable.", rich_help_panel=_READING),
 ]
-Model = Annotated[Path, typer.Argument(help="A model file.", exists=True)]
-Data = Annotated[str, typer.Argument(help="csv, LIBSVM, parquet, Arrow or npz; - is csv from standard input.")]
+Model = Annotated[Path, typer.Argument(help="Model file.", exists=True)]
+Data = Annotated[str, typer.Argument(help="csv, LIBSVM, parquet, Arrow or npz file; - reads csv from standard input.")]
 
 
-def _file(
-    format: str | None,
-    delimiter: str | None,
-    header: bool | None,
-    encoding: str | None,
-    missing: list[str] | None,
-    categories: list[str] | None = None,
+def file_options(
+    format: Annotated[
+        str | None,
+        typer.Option(
+            help="csv, libsvm, parquet, arrow, npz or npy; by default from the file name.", rich_help_panel=_READING
+        ),
+    ] = None,
+    delimiter: Annotated[
+        str | None, typer.Option(help="Delimiter of a csv file; detected by default.", rich_help_panel=_READING)
+    ] = None,
+    header: Annotated[
+        bool | None,
+        typer.Option(
+            "--header/--no-header",
+            help="Whether the first line of a csv file has column names; detected by default.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of a csv file; UTF-8 by default.", rich_help_panel=_READING)
+    ] = None,
+    missing_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing-value",
+            help="Text that stands for a missing value in a csv file; repeatable.",
+            rich_help_panel=_READING,
+        ),
+    ] = None,
 ) -> dict[str, Any]:
+    """Return the arguments of `FileOptions` that were given."""
     given = {
         "format": format,
         "delimiter": "\t" if delimiter == "\\t" else delimiter,
         "header": header,
         "encoding": encoding,
-        "missing_values": tuple(missing or ()),
-        "categories": tuple(categories or ()),
+        "missing_values": tuple(missing_values) if missing_values else None,
     }
-    return {name: value for name, value in given.items() if value not in (None, ())}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def reads_file(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `file_options`; it receives their result as the argument `file`."""
+    own = signature(command, eval_str=True)
+    options = signature(file_options, eval_str=True).parameters
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        file = file_options(**{name: given.pop(name) for name in options})
+        command(**given, file=file)
+
+    visible = [parameter for name, parameter in own.parameters.items() if name != "file"]
+    run.__signature__ = own.replace(parameters=[*visible, *options.values()])  # type: ignore[attr-defined]
+    return run
 
 
 def _version(wanted: bool) -> None:
@@ -109,113 +129,121 @@ def _commands(
 
 
 @app.command()
+@failures_as_messages()
 def demo(
-    rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows of each data set.")] = 15000,
-    keep: Annotated[Path | None, typer.Option(help="A folder for the models and a report of each.")] = None,
+    rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows per data set.")] = 15000,
+    keep: Annotated[Path | None, typer.Option(help="Folder to save the models and their reports in.")] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Train on bundled forest data and on the paper's toy mixture, and show what came out.
+    """Train on bundled forest data and on the paper's toy mixture, and print the results.
 
     Examples
     --------
         localsvm demo
         localsvm demo --rows 2000 --keep demo/
     """
-    with sentences():
-        run_demo(rows, jobs, keep)
+    run_demo(rows, jobs, keep)
 
 
 @app.command()
+@failures_as_messages()
+@reads_file
 def train(
     data: Data,
-    target: Annotated[
-        str, typer.Option("--target", "-t", help="The column to be predicted.", rich_help_panel=_LEARNING)
-    ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The model file.", rich_help_panel=_RUNNING)] = Path(
-        "model.lsvm"
-    ),
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_LEARNING)],
+    file: dict[str, Any],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Model file to write.", rich_help_panel=_RUNNING)
+    ] = Path("model.lsvm"),
     task: Annotated[
-        Task, typer.Option(help="auto: by the target: text and few integers are classes.", rich_help_panel=_LEARNING)
+        Task,
+        typer.Option(
+            help="auto: classify if the target is text or has few distinct integers, else regress.",
+            rich_help_panel=_LEARNING,
+        ),
     ] = Task.auto,
-    weight: Annotated[
-        str | None, typer.Option(help="A column with the weights of the rows.", rich_help_panel=_LEARNING)
-    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column with sample weights.", rich_help_panel=_LEARNING)] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
             "--feature",
-            help="A column to learn from; may be repeated. All others by default.",
+            help="Column to use as a feature; repeatable. All other columns by default.",
             rich_help_panel=_LEARNING,
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(help="A column that is not to be learned from; may be repeated.", rich_help_panel=_LEARNING),
+        typer.Option(help="Column not to use as a feature; repeatable.", rich_help_panel=_LEARNING),
     ] = None,
     levels: Annotated[
-        str | None, typer.Option(help="Of quantiles or expectiles, like 0.1,0.5,0.9.", rich_help_panel=_LEARNING)
+        str | None,
+        typer.Option(help="Levels of quantiles or expectiles, such as 0.1,0.5,0.9.", rich_help_panel=_LEARNING),
     ] = None,
     class_weight: Annotated[
         str | None,
-        typer.Option(help='"balanced": rare classes count as much as frequent ones.', rich_help_panel=_LEARNING),
+        typer.Option(
+            help='"balanced" gives rare classes the same total weight as frequent ones.', rich_help_panel=_LEARNING
+        ),
     ] = None,
     objective: Annotated[
-        str | None, typer.Option(help="accuracy, balanced_accuracy, tpr_tnr or f1.", rich_help_panel=_LEARNING)
+        str | None,
+        typer.Option(
+            help="Measure to maximize: accuracy, balanced_accuracy, tpr_tnr or f1.", rich_help_panel=_LEARNING
+        ),
     ] = None,
     false_alarm: Annotated[
-        float | None, typer.Option(help="The largest false-alarm rate.", rich_help_panel=_LEARNING)
+        float | None, typer.Option(help="Upper bound on the false alarm rate.", rich_help_panel=_LEARNING)
     ] = None,
     missing: Annotated[
-        Missing, typer.Option(help="What to do with missing values.", rich_help_panel=_LEARNING)
+        Missing, typer.Option(help="Refuse or impute missing values.", rich_help_panel=_LEARNING)
     ] = Missing.error,
-    scaling: Annotated[Scaling, typer.Option(help="Of the features.", rich_help_panel=_LEARNING)] = Scaling.auto,
-    relevance: Annotated[
-        bool, typer.Option(help="Learn how much each feature matters.", rich_help_panel=_LEARNING)
-    ] = True,
-    kernel: Annotated[Kernel, typer.Option(help="Of the distance.", rich_help_panel=_LEARNING)] = Kernel.auto,
+    scaling: Annotated[
+        Scaling, typer.Option(help="Scaling of the features.", rich_help_panel=_LEARNING)
+    ] = Scaling.auto,
+    relevance: Annotated[bool, typer.Option(help="Learn a weight for each feature.", rich_help_panel=_LEARNING)] = True,
+    kernel: Annotated[Kernel, typer.Option(help="Kernel function.", rich_help_panel=_LEARNING)] = Kernel.auto,
     cell_size: CellSize = None,
     partition: Annotated[
-        Partition, typer.Option(help="How space is cut into cells.", rich_help_panel=_CELLS)
+        Partition, typer.Option(help="How the input space is partitioned into cells.", rich_help_panel=_CELLS)
     ] = Partition.voronoi,
-    cell_radius: Annotated[float | None, typer.Option(help="With --partition radius.", rich_help_panel=_CELLS)] = None,
+    cell_radius: Annotated[
+        float | None, typer.Option(help="Largest radius of a cell, for --partition radius.", rich_help_panel=_CELLS)
+    ] = None,
     grid: Annotated[
-        int, typer.Option(min=1, help="Candidates for the width, and for lambda.", rich_help_panel=_CELLS)
+        int,
+        typer.Option(min=1, help="Number of candidates for the kernel width and for lambda.", rich_help_panel=_CELLS),
     ] = 10,
-    folds: Annotated[int, typer.Option(min=1, help="Of the cross-validation.", rich_help_panel=_CELLS)] = 5,
-    seed: Annotated[int, typer.Option(help="Another seed, another partition.", rich_help_panel=_CELLS)] = 0,
+    folds: Annotated[int, typer.Option(min=1, help="Number of cross-validation folds.", rich_help_panel=_CELLS)] = 5,
+    seed: Annotated[int, typer.Option(help="Random seed of partition and folds.", rich_help_panel=_CELLS)] = 0,
     max_memory: Annotated[
-        str | None, typer.Option(help="Like 8GB. Rows that do not fit are kept on disk.", rich_help_panel=_RUNNING)
+        str | None,
+        typer.Option(help="Memory limit such as 8GB; rows that exceed it are kept on disk.", rich_help_panel=_RUNNING),
     ] = None,
     checkpoint: Annotated[
-        Path | None, typer.Option(help="A directory that keeps every finished cell.", rich_help_panel=_RUNNING)
+        Path | None,
+        typer.Option(help="Directory to save every finished cell in, for `resume`.", rich_help_panel=_RUNNING),
     ] = None,
     workspace: Annotated[
         Path | None,
-        typer.Option(help="A directory for rows on disk; that of the model file by default.", rich_help_panel=_RUNNING),
+        typer.Option(help="Directory for rows on disk; by default that of the model file.", rich_help_panel=_RUNNING),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Train a few cells, and forecast time and memory.", rich_help_panel=_RUNNING),
+        typer.Option("--dry-run", help="Train a few cells and forecast time and memory.", rich_help_panel=_RUNNING),
     ] = False,
     advise: Annotated[
         bool,
-        typer.Option("--advise", help="Compare ways to train, and say which one to take.", rich_help_panel=_RUNNING),
+        typer.Option("--advise", help="Compare partitions and recommend one.", rich_help_panel=_RUNNING),
     ] = False,
     jobs: Jobs = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    missing_values: MissingValues = None,
     categories: Categories = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
     """Train a model on a file.
 
-    Everything is tuned by itself: the kernel width and lambda in every cell by cross-validation, scaling, kernel and
-    the relevance of the features on a sample. A file that is larger than the memory is kept on disk while cells train
-    one after the other.
+    All hyper-parameters are tuned automatically: kernel width and lambda by cross-validation in every cell; scaling,
+    kernel and feature weights on a sample. Data larger than memory stay on disk, and cells are trained one by one.
 
     Examples
     --------
@@ -241,169 +269,155 @@ def train(
     }
     extra = {"class_weight": class_weight, "objective": objective, "false_alarm": false_alarm}
     parameters |= {name: value for name, value in extra.items() if value is not None}
-    with sentences():
-        options = TrainOptions(
-            data=data,
-            target=target,
-            output=str(output),
-            task=task.value,
-            weight=weight,
-            features=tuple(features) if features else None,
-            ignore=tuple(ignore or ()),
-            levels=_levels(levels),
-            parameters=parameters,
-            file=_file(format, delimiter, header, encoding, missing_values, categories),
-            checkpoint=None if checkpoint is None else str(checkpoint),
-            workspace=None if workspace is None else str(workspace),
-        )
-        run = run_advice if advise else run_forecast if dry_run else run_train
-        run(options, Output(json, quiet))
+    options = TrainOptions(
+        data=data,
+        target=target,
+        output=str(output),
+        task=task.value,
+        weight=weight,
+        features=tuple(features) if features else None,
+        ignore=tuple(ignore or ()),
+        levels=_levels(levels),
+        parameters=parameters,
+        file=file | ({"categories": tuple(categories)} if categories else {}),
+        checkpoint=None if checkpoint is None else str(checkpoint),
+        workspace=None if workspace is None else str(workspace),
+    )
+    run = run_advice if advise else run_forecast if dry_run else run_train
+    run(options, Output(json, quiet))
 
 
 def _levels(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(",")) if text else ()
     except ValueError:
-        raise typer.BadParameter(f"{text!r}: give numbers like 0.1,0.5,0.9.", param_hint="--levels") from None
+        raise typer.BadParameter(f"{text!r}: give numbers such as 0.1,0.5,0.9.", param_hint="--levels") from None
 
 
 @app.command()
+@failures_as_messages()
 def resume(
-    checkpoint: Annotated[
-        Path, typer.Argument(help="The directory that `train --checkpoint` kept cells in.", exists=True)
-    ],
+    checkpoint: Annotated[Path, typer.Argument(help="Directory that was given to `train --checkpoint`.", exists=True)],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Continue a training that was stopped or killed; finished cells are not trained again.
+    """Continue an interrupted training; finished cells are not trained again.
 
     Examples
     --------
         localsvm resume cells/
     """
-    with sentences():
-        run_train(TrainOptions.read(checkpoint), Output(json, quiet))
+    run_train(TrainOptions.read(checkpoint), Output(json, quiet))
 
 
 @app.command()
+@failures_as_messages()
+@reads_file
 def predict(
     model: Model,
     data: Data,
+    file: dict[str, Any],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="csv, parquet, ...; - is csv to standard output.")
+        str,
+        typer.Option(
+            "--output", "-o", help="File to write; the ending determines the format. - writes csv to standard output."
+        ),
     ] = "-",
     keep: Annotated[
-        list[str] | None, typer.Option(help="A column of the data to pass through; may be repeated.")
+        list[str] | None, typer.Option(help="Column of the data to copy to the output; repeatable.")
     ] = None,
-    probabilities: Annotated[bool, typer.Option("--probabilities", help="A column for every class.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add a column with the probability of each class.")
+    ] = False,
     jobs: Jobs = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    missing_values: MissingValues = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Predict the rows of a file, in their order; a file of any size takes the same memory.
+    """Predict the rows of a file, in their order. Memory does not depend on the size of the file.
 
     Examples
     --------
         localsvm predict delay.lsvm new.parquet -o predicted.parquet
         localsvm predict delay.lsvm new.csv --keep id --probabilities > predicted.csv
     """
-    with sentences():
-        file = _file(format, delimiter, header, encoding, missing_values)
-        run_predict(model, data, output, tuple(keep or ()), probabilities, jobs, file, Output(json, quiet))
+    run_predict(model, data, output, tuple(keep or ()), probabilities, jobs, file, Output(json, quiet))
 
 
 @app.command()
+@failures_as_messages()
+@reads_file
 def evaluate(
     model: Model,
     data: Data,
+    file: dict[str, Any],
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column with the truth; as in training by default.")
+        str | None, typer.Option("--target", "-t", help="Target column; by default the one used in training.")
     ] = None,
-    weight: Annotated[str | None, typer.Option(help="A column with the weights of the rows.")] = None,
-    worst: Annotated[int, typer.Option(min=0, help="Cells to list.")] = 5,
+    weight: Annotated[str | None, typer.Option(help="Column with sample weights.")] = None,
+    worst: Annotated[int, typer.Option(min=0, help="Number of worst cells to list.")] = 5,
     jobs: Jobs = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    missing_values: MissingValues = None,
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compare predictions with the truth: errors with their confidence intervals, and the worst cells.
+    """Evaluate a model on labeled data: errors with confidence intervals, and the worst cells.
 
     Examples
     --------
         localsvm evaluate delay.lsvm test.parquet
         localsvm evaluate delay.lsvm test.parquet --json
     """
-    with sentences():
-        file = _file(format, delimiter, header, encoding, missing_values)
-        run_evaluate(model, data, target, weight, worst, jobs, file, Output(json, quiet))
+    run_evaluate(model, data, target, weight, worst, jobs, file, Output(json, quiet))
 
 
 @app.command()
+@failures_as_messages()
 def inspect(
     model: Model,
-    verify: Annotated[bool, typer.Option("--verify", help="Read the whole file and compare all checksums.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Read the whole file and verify all checksums.")] = False,
     json: Json = False,
 ) -> None:
-    """Show what is in a model file.
+    """Show the contents of a model file.
 
     Examples
     --------
         localsvm inspect delay.lsvm
         localsvm inspect delay.lsvm --verify
     """
-    with sentences():
-        run_inspect(model, verify, Output(json))
+    run_inspect(model, verify, Output(json))
 
 
 @app.command()
+@failures_as_messages()
+@reads_file
 def report(
     model: Model,
-    output: Annotated[Path, typer.Option("--output", "-o", help="The page.")] = Path("report.html"),
-    data: Annotated[
-        str | None, typer.Option(help="Rows with the truth, for errors on data that was not trained on.")
-    ] = None,
+    file: dict[str, Any],
+    output: Annotated[Path, typer.Option("--output", "-o", help="HTML file to write.")] = Path("report.html"),
+    data: Annotated[str | None, typer.Option(help="Labeled test data, for test results in the report.")] = None,
     target: Annotated[
-        str | None, typer.Option("--target", "-t", help="The column with the truth; as in training by default.")
+        str | None, typer.Option("--target", "-t", help="Target column; by default the one used in training.")
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Of the page.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the report; the name of the model by default.")] = None,
     jobs: Jobs = None,
-    format: Format = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    missing_values: MissingValues = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a page that shows a model: its cells, what was chosen in them, where it errs.
+    """Write an HTML report about a model: errors, cells, selected hyper-parameters, recommendations.
 
     Examples
     --------
         localsvm report delay.lsvm
         localsvm report delay.lsvm --data test.parquet -o delay.html
     """
-    with sentences():
-        file = _file(format, delimiter, header, encoding, missing_values)
-        run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
+    run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
 
 
 @app.command()
+@failures_as_messages()
+@reads_file
 def convert(
     source: Data,
-    destination: Annotated[str, typer.Argument(help="The ending says the format.")],
-    format: Format = None,
-    delimiter: Delimiter = None,
-    header: Header = None,
-    encoding: Encoding = None,
-    missing_values: MissingValues = None,
+    destination: Annotated[str, typer.Argument(help="File to write; the ending determines the format.")],
+    file: dict[str, Any],
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -413,6 +427,4 @@ def convert(
     --------
         localsvm convert flights.csv.gz flights.parquet
     """
-    with sentences():
-        file = _file(format, delimiter, header, encoding, missing_values)
-        run_convert(source, destination, file, Output(json, quiet))
+    run_convert(source, destination, file, Output(json, quiet))

@@ -1,4 +1,4 @@
-"""`localsvm demo`: the main job on data that comes with the package."""
+"""`localsvm demo`: train and evaluate on bundled data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECTION_ENDS = ("test rows", "support vectors", "Bayes error")
 
 @dataclass(frozen=True)
 class DataSet:
-    """Training and test rows of one line of the table."""
+    """Training and test rows of one column of the table."""
 
     name: str
     X: NDArray[np.float32]
@@ -36,7 +36,7 @@ class DataSet:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A fitted estimator and what it does on test rows."""
+    """A fitted estimator, its test error and its timings."""
 
     data: DataSet
     estimator: LocalSVC
@@ -46,18 +46,18 @@ class Outcome:
 
 
 def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
-    """Train, test and print; keep the models and their reports if there is a folder for them."""
+    """Train, evaluate and print; save models and reports if a folder is given."""
     console = Console()
     console.print(
-        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of a few thousand rows, a\n"
-        "machine in each, its width and lambda chosen by 5-fold cross-validation on a 10x10 grid: 500 solves a cell.\n",
+        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of a few thousand rows, one\n"
+        "SVM per cell; width and lambda by 5-fold cross-validation on a 10x10 grid: 500 solves per cell.\n",
         highlight=False,
     )
     outcomes = [_run(data, n_jobs, console) for data in _data_sets(n_rows)]
     console.print(_table(outcomes))
     console.print(
-        "Seconds from kernel to selection are summed over threads. Forest cover:\n"
-        "Blackard, UCI, CC BY 4.0. Toy mixture: Sec. 4 of the paper, whose best possible error is known.",
+        "Seconds from kernel to selection are summed over threads. Forest cover: Blackard,\n"
+        "UCI, CC BY 4.0. Toy mixture: Sec. 4 of the paper; its Bayes error is known.",
         style="dim",
         highlight=False,
     )
@@ -69,7 +69,7 @@ def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
 
 
 def _write(outcome: Outcome, folder: Path) -> Path:
-    """Write the model and its page."""
+    """Save the model and its report."""
     from localsvm.report import write_report
 
     data, estimator = outcome.data, outcome.estimator
@@ -103,7 +103,7 @@ def _run(data: DataSet, n_jobs: int | None, console: Console) -> Outcome:
 
 
 def _table(outcomes: list[Outcome]) -> Table:
-    table = Table(title="What came out", title_justify="left")
+    table = Table(title="Results", title_justify="left")
     table.add_column("")
     for outcome in outcomes:
         table.add_column(outcome.data.name, justify="right")
@@ -121,9 +121,9 @@ def _lines(outcome: Outcome) -> dict[str, str]:
         "training rows": f"{len(data.y):,}",
         "test rows": f"{len(data.y_test):,}",
         "cells": str(len(cells)),
-        "rows of a cell": f"{sizes.min():,} to {sizes.max():,}",
-        "widths chosen": _span([cell["width"] for cell in cells]),
-        "lambdas chosen": _span([cell["lam"] for cell in cells]),
+        "rows per cell": f"{sizes.min():,} to {sizes.max():,}",
+        "selected widths": _span([cell["width"] for cell in cells]),
+        "selected lambdas": _span([cell["lam"] for cell in cells]),
         "support vectors": f"{sum(cell['support_vectors'] for cell in cells):,}",
         "CV risk": f"{risk:.4f}",
         "test error": f"{outcome.error:.4f}",
@@ -132,11 +132,11 @@ def _lines(outcome: Outcome) -> dict[str, str]:
     for phase in PHASES:
         lines[f"seconds: {phase}"] = f"{timings[phase]:.3f}"
     lines["seconds: fit, wall clock"] = f"{outcome.seconds_fit:.2f}"
-    lines["microseconds to predict a row"] = f"{1e6 * outcome.seconds_predict / len(data.y_test):.1f}"
+    lines["microseconds per prediction"] = f"{1e6 * outcome.seconds_predict / len(data.y_test):.1f}"
     return lines
 
 
 def _span(values: list[float]) -> str:
-    # A cell of one class chooses nothing.
+    # Cells with a single class have neither width nor lambda.
     chosen = [value for value in values if np.isfinite(value)]
     return f"{min(chosen):.2g} to {max(chosen):.2g}" if chosen else "none"

@@ -1,4 +1,4 @@
-"""How an evaluation looks in a terminal."""
+"""An evaluation as tables in the terminal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.table import Table
 
 from localsvm.evaluation import Confusion, Evaluation, Measure
 
-_MOST_CLASSES = 12  # of a confusion matrix that fits on a screen
+_MOST_CLASSES = 12  # with more, a confusion matrix does not fit on the screen
 
 
 def show_evaluation(evaluation: Evaluation, worst: int) -> None:
@@ -36,7 +36,7 @@ def _measures(measures: tuple[Measure, ...]) -> Table:
 def _confusion(confusion: Confusion) -> Table | str:
     labels = confusion.labels
     if len(labels) > _MOST_CLASSES:
-        return f"\nConfusion matrix: {len(labels)} classes do not fit on a screen; --json has it."
+        return f"\nThe confusion matrix of {len(labels)} classes does not fit on the screen; use --json."
     table = Table(title="\nConfusion matrix", title_justify="left", box=None, pad_edge=False)
     table.add_column("true \\ predicted")
     for label in labels:
@@ -44,16 +44,16 @@ def _confusion(confusion: Confusion) -> Table | str:
     for label, counts in zip(labels, confusion.counts, strict=True):
         table.add_row(str(label), *(f"{count:,.6g}" for count in counts))
     if confusion.n_unknown:
-        like = repr(confusion.unknown_labels[0])
-        table.caption = f"{confusion.n_unknown} rows have labels that the model does not know, like {like}."
+        example = repr(confusion.unknown_labels[0])
+        table.caption = f"{confusion.n_unknown} rows have labels that the model does not know, such as {example}."
     return table
 
 
 def _worst(evaluation: Evaluation, count: int) -> Table:
     table = Table(title="\nWorst cells", title_justify="left", box=None, pad_edge=False)
-    for name in ("cell", "rows", "loss", "trained on", "CV risk"):
+    for name in ("cell", "rows", "loss", "training rows", "CV risk"):
         table.add_column(name, justify="right")
-    table.add_column("where")
+    table.add_column("distinguishing features")
     for cell in evaluation.worst_cells[:count]:
         risk = "" if cell.cv_risk is None else f"{cell.cv_risk:.4g}"
         row = (str(cell.cell), f"{cell.n_rows:,}", f"{cell.loss:.4g}", f"{cell.size:,}", risk, "; ".join(cell.place))

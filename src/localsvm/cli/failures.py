@@ -1,4 +1,4 @@
-"""How a command ends when it cannot go on: one sentence on stderr, and an exit code that says of what kind."""
+"""How a command fails: one message on stderr, and an exit code for the kind of failure."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import typer
 from localsvm.errors import CannotWrite, InvalidParameter, LocalSVMError, MissingPackage
 
 USAGE, DATA, SYSTEM, UNEXPECTED, STOPPED = 2, 3, 4, 70, 130
-"""Exit codes: bad options; bad data or a bad model; disk, memory, permissions; an error of ours; Ctrl-C."""
+"""Exit codes: invalid options; invalid data or model; disk, memory, permissions; internal error; Ctrl-C."""
 
 
 @contextmanager
-def sentences() -> Iterator[None]:
-    """Turn what a command raises into a sentence and an exit code."""
+def failures_as_messages() -> Iterator[None]:
+    """Turn exceptions of a command into a message and an exit code."""
     try:
         yield
     except (typer.Exit, typer.BadParameter):
         raise
     except KeyboardInterrupt:
-        raise _end("Stopped.", STOPPED) from None
+        raise _end("Interrupted.", STOPPED) from None
     except BrokenPipeError:
-        # The reader of our output has gone; nobody is left to tell, and Python must not try at exit either.
+        # The reader of stdout has closed it; redirect it, so that Python does not fail when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(SYSTEM) from None
     except CannotWrite as error:
@@ -36,7 +36,7 @@ def sentences() -> Iterator[None]:
         raise _end(f"Error: {error}", DATA) from None
     except MemoryError:
         raise _end(
-            "Error: the memory is used up. Make cells smaller, or allow less with --max-memory.", SYSTEM
+            "Error: out of memory. Use smaller cells (--cell-size) or a lower limit (--max-memory).", SYSTEM
         ) from None
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
@@ -45,8 +45,8 @@ def sentences() -> Iterator[None]:
         if os.environ.get("LOCALSVM_TRACEBACK"):
             raise
         raise _end(
-            f"Error: this should not have happened ({type(error).__name__}: {error}). Please report it, with what is "
-            "shown when LOCALSVM_TRACEBACK=1 is set.",
+            f"Error: internal error ({type(error).__name__}: {error}). Please report it with the traceback that "
+            "LOCALSVM_TRACEBACK=1 shows.",
             UNEXPECTED,
         ) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ def run_predict(
     file: dict[str, Any],
     out: Output,
 ) -> None:
-    """Predict a file into another one."""
+    """Predict the rows of a file and write the predictions to another one."""
     begin = time.perf_counter()
     opened = _Opened.of(model, jobs)
     source = open_file(data, FileOptions(**file))
@@ -55,24 +56,23 @@ def _write(output: str, batches: Iterator[Any], source: TableFile, work: Work) -
     n_rows = 0
     first = next(batches, None)
     if first is None:
-        raise InvalidParameter(f"{source.name} has no rows: there is nothing to predict.")
+        raise InvalidParameter(f"{source.name} has no rows.")
     with open_writer(output, Schema.of(first.schema, output)) as writer:
-        while first is not None:
-            writer.write(first)
-            n_rows += first.num_rows
+        for batch in chain([first], batches):
+            writer.write(batch)
+            n_rows += batch.num_rows
             work.read(n_rows, source.n_rows)
-            first = next(batches, None)
     return n_rows
 
 
 @dataclass(frozen=True)
 class _Opened:
-    """A model file that is open."""
+    """An open model file."""
 
     stored: StoredModel
     estimator: LocalEstimator
     target: str | None
-    """What the target was called in training, if that is known."""
+    """Name of the target column in training, if known."""
 
     @classmethod
     def of(cls, model: Path, jobs: int | None = None) -> _Opened:
@@ -86,7 +86,7 @@ class _Opened:
     ) -> Evaluation:
         name = target or self.target
         if name is None:
-            raise InvalidParameter("--target is needed: the model does not know what its target was called.")
+            raise InvalidParameter("the model does not store the name of its target. Give --target.")
         source = open_file(data, FileOptions(**file))
         return evaluate_file(self.estimator, source, name, weight, on_rows=work.read)
 
@@ -101,7 +101,7 @@ def run_evaluate(
     file: dict[str, Any],
     out: Output,
 ) -> None:
-    """Compare predictions with the truth."""
+    """Evaluate a model on labeled data."""
     with Work(quiet=out.quiet) as work:
         evaluation = _Opened.of(model, jobs).evaluate(data, target, weight, file, work)
     if out.json:
@@ -111,7 +111,7 @@ def run_evaluate(
 
 
 def run_inspect(model: Path, verify: bool, out: Output) -> None:
-    """Show what is in a model file."""
+    """Show the contents of a model file."""
     opened = _Opened.of(model)
     stored, estimator = opened.stored, opened.estimator
     if verify:
@@ -153,14 +153,14 @@ def run_report(
     file: dict[str, Any],
     out: Output,
 ) -> None:
-    """Write the page of a model."""
+    """Write the report of a model."""
     from localsvm.report import write_report
 
     opened = _Opened.of(model, jobs)
     with Work(quiet=out.quiet) as work:
         evaluation = None if data is None else opened.evaluate(data, target, None, file, work)
     write_report(opened.estimator, output, evaluation, title or model.stem)
-    out.note(f"The report is in {output}.")
+    out.note(f"Report written to {output}.")
 
 
 def run_convert(source: str, destination: str, file: dict[str, Any], out: Output) -> None:

@@ -1,4 +1,4 @@
-"""What a command says: a table for people, or JSON for programs, on stdout; notes on stderr."""
+"""Results of a command on stdout, as a table or as JSON; notes on stderr."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Output:
-    """How to say it."""
+    """Format and verbosity of the output."""
 
     json: bool = False
     quiet: bool = False
-    """No progress and no notes."""
+    """Hide progress and notes."""
 
     def note(self, text: str) -> None:
-        """Tell something beside the result."""
+        """Print a note."""
         if not self.quiet:
             typer.echo(text, err=True)
 
     def result(self, values: Mapping[str, Any], title: str | None = None) -> None:
-        """Tell the result: one JSON object, or a line for each value."""
+        """Print the result: a JSON object, or one line per value."""
         if self.json:
             typer.echo(json.dumps(values))
             return
@@ -56,11 +56,8 @@ def _shown(name: str, value: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return seconds as people say them.
+    """Return a readable duration.
 
-    Examples
-    --------
-    >>> from localsvm.cli.output import duration
     >>> duration(0.25), duration(75), duration(7300)
     ('0.25 s', '1 min 15 s', '2 h 1 min')
     """
@@ -71,11 +68,8 @@ def duration(seconds: float) -> str:
 
 
 def amount(n_bytes: float) -> str:
-    """Return bytes as people say them.
+    """Return a readable number of bytes.
 
-    Examples
-    --------
-    >>> from localsvm.cli.output import amount
     >>> amount(1200), amount(3_400_000), amount(5.2e9)
     ('1.2 kB', '3.4 MB', '5.2 GB')
     """

@@ -1,4 +1,4 @@
-"""What a command shows while it works: cells done, rows per second, memory, time left; nothing if nobody looks."""
+"""Progress of a command on stderr: finished cells, rows per second, memory, time left; on terminals only."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECONDS_BETWEEN = 0.1
 
 
 class Work:
-    """Lines on stderr that change; quiet when it is not a terminal."""
+    """Progress bars on stderr; hidden if it is not a terminal."""
 
     def __init__(self, *, quiet: bool) -> None:
         console = Console(stderr=True)
@@ -34,17 +34,17 @@ class Work:
         self._lines: dict[str, TaskID] = {}
         self._changed = 0.0
         self.last: Step | None = None
-        """How far training is."""
+        """Last reported progress of training."""
 
     def __enter__(self) -> Self:
-        """Show the lines."""
+        """Start drawing."""
         self._bars.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Remove the lines."""
+        """Stop drawing and remove the bars."""
         self._bars.stop()
 
     def read(self, n_rows: int, total: int | None) -> None:
@@ -52,11 +52,11 @@ class Work:
         self._show("reading rows", n_rows, total, _memory())
 
     def phase(self, name: str) -> None:
-        """Show that something is done whose end is not known."""
+        """Show a phase of unknown length."""
         self._show(name, None, None, "")
 
     def train(self, step: Step) -> None:
-        """Show how far training is."""
+        """Show the progress of training."""
         self.last = step
         if self._bars.disable or (step.cells_done < step.n_cells and not self._is_time()):
             return
@@ -64,14 +64,14 @@ class Work:
         self._show("training cells", step.cells_done, step.n_cells, note)
 
     def _is_time(self) -> bool:
-        """Return whether a line may change again: cells can be done faster than anybody looks."""
+        """Return whether enough time has passed since the last update."""
         now = time.monotonic()
         due = now - self._changed >= _SECONDS_BETWEEN
         self._changed = now if due else self._changed
         return due
 
     def _show(self, line: str, done: int | None, total: int | None, note: str) -> None:
-        """Change a line; a new one says that those before are done."""
+        """Update a bar; a new bar completes the earlier ones."""
         if line not in self._lines:
             for earlier in self._lines.values():
                 self._bars.update(earlier, total=1, completed=1)

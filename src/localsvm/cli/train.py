@@ -1,4 +1,4 @@
-"""`localsvm train` and `localsvm resume`: from a file to a model file."""
+"""`localsvm train` and `localsvm resume`: from a data file to a model file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
 from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
-from localsvm.data.files.loading import Loaded, Roles, Room, load
+from localsvm.data.files.loading import Loaded, MemoryBudget, Roles, load
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
@@ -37,14 +37,14 @@ ESTIMATORS: dict[str, type[LocalEstimator]] = {
 }
 TASKS = ("auto", *ESTIMATORS)
 
-# Integers of more values than this are amounts rather than classes.
+# Integers with more distinct values are regression targets.
 _MOST_CLASSES = 50
-_SHARE_OF_MEMORY = 0.5  # that rows may take; the rest is for training
+_MEMORY_FOR_ROWS = 0.5  # fraction; the rest is for training
 
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """Everything that `train` is told, as JSON can hold it: a checkpoint keeps it for `resume`."""
+    """Options of `train`, serializable as JSON: a checkpoint stores them for `resume`."""
 
     data: str
     target: str
@@ -55,32 +55,32 @@ class TrainOptions:
     ignore: tuple[str, ...] = ()
     levels: tuple[float, ...] = ()
     parameters: dict[str, Any] | None = None
-    """Of the estimator."""
+    """Parameters of the estimator."""
     file: dict[str, Any] | None = None
-    """How the data is to be read, see `FileOptions`."""
+    """Arguments of `FileOptions`."""
     checkpoint: str | None = None
     workspace: str | None = None
 
     @classmethod
     def read(cls, checkpoint: Path) -> TrainOptions:
-        """Return what the training that left a checkpoint was told."""
+        """Return the options that are stored in a checkpoint."""
         kept = read_manifest(checkpoint).info.get("train")
         if not isinstance(kept, dict) or {"data", "target", "output"} - kept.keys():
             raise InvalidParameter(
-                f"{str(checkpoint)!r} was not made by `localsvm train`: continue it where it was begun, with the same "
-                "data."
+                f"{str(checkpoint)!r} was not created by `localsvm train`. Continue it from Python: fit an estimator "
+                "with the same data, parameters and checkpoint."
             )
         known = {field.name for field in fields(cls)}
         return cls(**{name: _tuples(value) for name, value in kept.items() if name in known})
 
 
 def _tuples(value: Any) -> Any:
-    """Return what JSON has made of tuples as such."""
+    """Return a list, which JSON has in place of tuples, as a tuple."""
     return tuple(value) if isinstance(value, list) else value
 
 
 def run_train(options: TrainOptions, out: Output) -> None:
-    """Read, fit, save, and say what came out."""
+    """Read, fit, save, and print a summary."""
     begin = time.perf_counter()
     _check_output(options)
     with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
@@ -107,7 +107,7 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
     estimator = _estimator(task, options)
     if options.checkpoint is not None:
         estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
-    work.phase("scaling, finding cells")
+    work.phase("scaling and partitioning")
     estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
@@ -115,24 +115,24 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
 
 
 def run_forecast(options: TrainOptions, out: Output) -> None:
-    """Read, train a few cells, and say what the whole would take."""
+    """Read, train a few cells, and print the forecast."""
     begin = time.perf_counter()
     with Work(quiet=out.quiet) as work:
         loaded = _load(options, work)
         read = time.perf_counter() - begin
         task = _task(options, loaded)
         estimator = _estimator(task, options)
-        work.phase("scaling, finding cells")
+        work.phase("scaling and partitioning")
         forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
-    out.result(_forecast(forecast, task, read), title="What training will take")
+    out.result(_forecast(forecast, task, read), title="Forecast")
 
 
 def run_advice(options: TrainOptions, out: Output) -> None:
-    """Read, try ways to train, and say which one to take."""
+    """Read, compare partitions, and print the recommendation."""
     with Work(quiet=out.quiet) as work:
         loaded = _load(options, work)
         estimator = _estimator(_task(options, loaded), options)
-        work.phase("scaling, finding cells")
+        work.phase("scaling and partitioning")
         verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work.train)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
@@ -144,12 +144,12 @@ def run_advice(options: TrainOptions, out: Output) -> None:
 
 
 def _check_output(options: TrainOptions) -> None:
-    """Refuse an output that cannot be written, before hours of work."""
+    """Refuse an output that cannot be written before training starts."""
     folder = Path(options.output).resolve().parent
     if not folder.is_dir():
-        raise InvalidParameter(f"--output {options.output}: there is no directory {str(folder)!r}.")
+        raise InvalidParameter(f"--output {options.output}: there is no directory {str(folder)!r}. Create it first.")
     if Path(options.output).is_dir():
-        raise InvalidParameter(f"--output {options.output} is a directory: give the name of a file.")
+        raise InvalidParameter(f"--output {options.output} is a directory. Give the name of a file.")
     with tempfile.TemporaryFile(dir=folder):
         pass
 
@@ -159,21 +159,21 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
         options.data, FileOptions(**{name: _tuples(value) for name, value in (options.file or {}).items()})
     )
     roles = Roles(options.target, options.weight, options.features, options.ignore)
-    loaded = load(file, roles, _room(options), work.read)
-    if isinstance(loaded.table.X, RowFile):  # memory is scarce
+    loaded = load(file, roles, _memory_budget(options), work.read)
+    if isinstance(loaded.table.X, RowFile):  # return unused memory to the system
         give_back_large_blocks()
         pa.default_memory_pool().release_unused()
     return loaded
 
 
-def _room(options: TrainOptions) -> Room:
+def _memory_budget(options: TrainOptions) -> MemoryBudget:
     limit = check_memory("--max-memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
     directory = options.workspace or str(Path(options.output).resolve().parent)
-    return Room(int(_SHARE_OF_MEMORY * limit), directory)
+    return MemoryBudget(int(_MEMORY_FOR_ROWS * limit), directory)
 
 
 def _task(options: TrainOptions, loaded: Loaded) -> str:
-    """Return the task, guessed from the target if it was not given."""
+    """Return the task, inferred from the target if it is not given."""
     if options.task != "auto":
         if isinstance(loaded.target, Labels) and options.task != "classify":
             raise InvalidParameter(
@@ -205,7 +205,7 @@ def _estimator(task: str, options: TrainOptions) -> LocalEstimator:
 
 
 def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
-    """Return the options with paths that mean the same from any directory."""
+    """Return the options with absolute paths."""
     kept = {**asdict(options), "task": task}
     for name in ("data", "output", "checkpoint", "workspace"):
         kept[name] = kept[name] and str(Path(kept[name]).resolve())
@@ -215,10 +215,10 @@ def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
 def _stopped(options: TrainOptions, work: Work) -> int:
     done = f"{work.last.cells_done} of {work.last.n_cells} cells" if work.last else "No cells yet"
     if options.checkpoint is None:
-        typer.echo("Stopped; nothing was kept. With --checkpoint DIR finished cells are.", err=True)
+        typer.echo("Interrupted; nothing was saved. Use --checkpoint DIR to save finished cells.", err=True)
     else:
         typer.echo(
-            f"Stopped. {done} are kept in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
+            f"Interrupted. {done} saved in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
             err=True,
         )
     return STOPPED

@@ -7,40 +7,17 @@ stage knows how rows belong together it has them arranged, so that those of a ce
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.disk import RowFile
-from localsvm.data.rows import ScaledRows
-from localsvm.data.source import block_rows, row_blocks
+from localsvm.data.rows import ModelRows, ScaledRows
+from localsvm.data.source import row_blocks
 
 
-class ArrangedRows:
-    """Rows that were scaled when they were written.
-
-    Parameters
-    ----------
-    rows : ScaledRows
-        The rows; they are read once, from first to last.
-    directory : path
-        Where there is room for them, twice while they are arranged.
-    buffer_bytes : int, optional
-        Memory that an arrangement may take.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.arranged import ArrangedRows
-    >>> from localsvm.data.rows import ScaledRows
-    >>> from localsvm.data.scaling import fit_scaling
-    >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
-    >>> rows = ArrangedRows(ScaledRows(X, fit_scaling("minmax", X, np.ones(4))), ".")
-    >>> rows.arrange(np.array([3, 1, 0, 2]))
-    >>> rows.take(np.array([1, 2])).ravel()
-    array([0.25, 0.5 ], dtype=float32)
-    """
+class ArrangedRows(ModelRows):
+    """Rows that were scaled when they were written."""
 
     def __init__(self, rows: ScaledRows, directory: str | os.PathLike[str], buffer_bytes: int = 64 << 20) -> None:
         self._directory, self._buffer_bytes = directory, buffer_bytes
@@ -58,10 +35,6 @@ class ArrangedRows:
         """Number of columns."""
         return self._file.shape[1]
 
-    def blocks(self, begin: int, end: int) -> Iterator[slice]:
-        """Yield slices of rows to read at a time that cover begin to end."""
-        return row_blocks(begin, end, block_rows(self.n_features))
-
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Return some rows, given by a slice or by their numbers."""
         return self._file[rows if self._position is None else self._position[rows]]
@@ -69,8 +42,8 @@ class ArrangedRows:
     def arrange(self, order: NDArray[np.intp]) -> None:
         """Put the rows into this order in the file; their numbers stay what they are.
 
-        The file is read from first to last, and every row goes to the bucket that its new place is in; buckets have
-        room in memory, where their rows are put in order.
+        The file is read from first to last, and every row goes to the bucket that its new place is in; a bucket fits
+        in memory, where its rows are put in order.
         """
         place = self._numbers(len(order))
         place[order] = np.arange(len(order), dtype=place.dtype)
@@ -88,12 +61,12 @@ class ArrangedRows:
 
     @property
     def _at_once(self) -> int:
-        """Rows that have room in the buffer, twice."""
+        """Rows that fit into the buffer, twice."""
         return max(1, self._buffer_bytes // (8 * self.n_features))
 
     @staticmethod
     def _numbers(count: int) -> NDArray[np.unsignedinteger]:
-        """Return room for as many row numbers."""
+        """Return an empty array for as many row numbers."""
         return np.empty(count, dtype=np.uint32 if count < 1 << 32 else np.uint64)
 
     def _deal(self, goes_to: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:

@@ -1,11 +1,11 @@
 """From the columns of the input to those of the model: missing numbers replaced, categories spread over columns.
 
-Enters: a `Table` and the weights of its rows. Leaves: `Columns`, plain data that a fitted estimator remembers, and with
-them `EncodedRows`, which replace and spread when they are read. The columns of the model are, in this order,
+Enters: a `Table` and the weights of its rows. Leaves: an `Encoding`, plain data that a fitted estimator remembers, and
+with it `EncodedRows`, which replace and spread when they are read. The columns of the model are, in this order,
 
     numbers, as they are or imputed | one for each of them that had gaps: where they are | one for each category
 
-The last two are on their scale already; `Columns.n_numbers` says where they begin.
+The last two are on their scale already; `Encoding.n_numbers` says where they begin.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Category:
     names: tuple[str, ...]
     """Categories that have a column of the model each, sorted."""
     pooled: bool
-    """Whether there were more, which share one."""
+    """Whether there were more, which have one column together."""
     missing: bool
     """Whether some were missing: that is a category too."""
 
@@ -75,11 +75,11 @@ class Category:
 
 
 @dataclass(frozen=True)
-class Columns:
+class Encoding:
     """How the columns of the input become those of the model."""
 
     numbers: tuple[int, ...]
-    """Columns of numbers; those without any number are left out."""
+    """Columns of numbers; those without any number are dropped."""
     fills: tuple[float, ...] | None
     """What replaces their missing values: the median; None: nothing is missing."""
     gappy: tuple[int, ...]
@@ -115,14 +115,14 @@ class EncodedRows:
     """Rows of a table that are encoded when they are read."""
 
     source: RowSource
-    columns: Columns
+    encoding: Encoding
     places: tuple[NDArray[np.intp], ...]
     """For every column of categories: from places in the table's list to columns of the model."""
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of rows and of columns of the model."""
-        return (len(self.source), self.columns.width)
+        return (len(self.source), self.encoding.width)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -135,14 +135,14 @@ class EncodedRows:
 
     def __getitem__(self, rows: slice | NDArray[np.intp]) -> NDArray[Any]:
         """Return some rows as an array."""
-        X, columns = self.source[rows], self.columns
-        numbers = X[:, columns.numbers]
-        if columns.fills is not None:
-            numbers = np.where(np.isnan(numbers), np.array(columns.fills, dtype=X.dtype), numbers)
-        parts = [numbers, columns.gap_value * np.isnan(X[:, columns.gappy])]
-        for category, places in zip(columns.categories, self.places, strict=True):
+        X, encoding = self.source[rows], self.encoding
+        numbers = X[:, encoding.numbers]
+        if encoding.fills is not None:
+            numbers = np.where(np.isnan(numbers), np.array(encoding.fills, dtype=X.dtype), numbers)
+        parts = [numbers, encoding.gap_value * np.isnan(X[:, encoding.gappy])]
+        for category, places in zip(encoding.categories, self.places, strict=True):
             place = _spread(X[:, category.column], places)
-            parts.append(columns.category_value * (place[:, None] == np.arange(category.width)))
+            parts.append(encoding.category_value * (place[:, None] == np.arange(category.width)))
         return np.concatenate(parts, axis=1, dtype=X.dtype)
 
 
@@ -150,47 +150,18 @@ def _spread(codes: NDArray[np.floating], places: NDArray[np.intp]) -> NDArray[np
     return places[np.where(np.isnan(codes), len(places) - 1, codes).astype(np.intp)]
 
 
-def learn_columns(table: Table, weight: NDArray[np.float64], *, impute: bool) -> Columns | None:
-    """Learn the medians and the categories of rows; those of weight zero are as if absent.
-
-    Parameters
-    ----------
-    table : Table
-        Rows; what is missing is NaN.
-    weight : ndarray of shape (n_rows,)
-        Weights: one of 2 is a row given twice.
-    impute : bool
-        Whether values may be missing.
-
-    Returns
-    -------
-    Columns or None
-        None if the rows are those of the model as they are: numbers only, none missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.columns import Table, learn_columns
-    >>> X = np.array([[1.0, 0.0], [np.nan, 1.0], [3.0, 0.0]])
-    >>> table = Table(X, {1: ("blue", "red")})
-    >>> columns = learn_columns(table, np.ones(3), impute=True)
-    >>> columns.fills, columns.categories[0].names
-    ((2.0,), ('blue', 'red'))
-    >>> columns.encode(table)[:]
-    array([[1. , 0. , 0.5, 0. ],
-           [2. , 0.1, 0. , 0.5],
-           [3. , 0. , 0.5, 0. ]])
-    """
+def learn_encoding(table: Table, weight: NDArray[np.float64], *, impute: bool) -> Encoding | None:
+    """Learn the medians and the categories of rows; those of weight zero are as if absent."""
     present = np.flatnonzero(weight)
     categories = _learn_categories(table, present, weight[present])
     if not impute:
         numbers = tuple(j for j in range(table.X.shape[1]) if j not in table.names)
-        return Columns(numbers, None, (), categories) if categories else None
+        return Encoding(numbers, None, (), categories) if categories else None
     medians, gappy = _learn_numbers(table, present, weight[present])
-    columns = Columns(tuple(medians), tuple(medians.values()), gappy, categories)
-    if columns.width == 0:
+    encoding = Encoding(tuple(medians), tuple(medians.values()), gappy, categories)
+    if encoding.width == 0:
         raise InvalidData("all values of all columns are missing: there is nothing to learn from.")
-    return columns
+    return encoding
 
 
 def _learn_numbers(
@@ -213,17 +184,7 @@ def _each_column(X: Numbers, wanted: Sequence[int]) -> Iterable[NDArray[np.float
 
 
 def weighted_median(values: NDArray[np.floating], weight: NDArray[np.float64]) -> float:
-    """Return the median of numbers of positive weight; an integer weight is as if the number were repeated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.columns import weighted_median
-    >>> weighted_median(np.array([5.0, 1.0, 3.0]), np.ones(3)), weighted_median(np.array([5.0, 1.0]), np.ones(2))
-    (3.0, 3.0)
-    >>> weighted_median(np.array([5.0, 1.0]), np.array([1.0, 2.0]))
-    1.0
-    """
+    """Return the median of numbers of positive weight; an integer weight is as if the number were repeated."""
     if (weight == weight[0]).all():
         middle = [(len(values) - 1) // 2, len(values) // 2]
         low, high = np.partition(values, middle)[middle]
@@ -242,8 +203,9 @@ def _learn_categories(table: Table, present: NDArray[np.intp], weight: NDArray[n
         codes = values[present]
         missing = np.isnan(codes)
         mass = _masses(codes[~missing].astype(np.intp), weight[~missing], len(names))
-        # The heaviest first, equal ones by name; those that have no mass were not seen.
-        order = np.lexsort((np.arange(len(names)), -mass))[: int((mass > 0).sum())]
+        # Descending mass, ties by name, whatever the order of the list. Categories without mass do not occur.
+        by_name = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.intp)
+        order = by_name[np.argsort(-mass[by_name], kind="stable")][: int((mass > 0).sum())]
         kept = tuple(sorted(names[k] for k in order[:MOST_CATEGORIES]))
         if kept:
             found.append(Category(column, kept, len(order) > len(kept), bool(missing.any())))

@@ -1,6 +1,6 @@
 """Content decides, not order: hashes of rows, the canonical order, duplicates merged into weights.
 
-Enters: rows, targets, weights, a seed. Leaves: `Rows` in an order that depends on the rows' content
+Enters: rows, targets, weights, a seed. Leaves: `Samples` in an order that depends on the rows' content
 only, so that the model is the same for any order of the input, and a weight of 2 is the same as a
 row given twice.
 """
@@ -20,7 +20,7 @@ _BLOCK_ROWS = 65536
 
 
 @dataclass(frozen=True)
-class Rows:
+class Samples:
     """Distinct weighted samples in canonical order; equal feature rows stand next to each other."""
 
     X: NDArray[np.float32]
@@ -48,18 +48,9 @@ def content_hash(X: RowSource, seed: int) -> NDArray[np.uint64]:
 def distinct_rows(
     X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-    """Order samples by content and merge identical ones; samples of weight zero are left out.
+    """Order samples by content and merge identical ones; samples of weight zero are dropped.
 
     Targets are numbers (n,), or rows of them (n, n_targets). Of the rows only the distinct ones are held.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.content import distinct_rows
-    >>> X, y = np.array([[7.0], [3.0], [7.0], [7.0]]), np.array([1.0, 1.0, 1.0, -1.0])
-    >>> X, y, weight = distinct_rows(X, y, np.array([1.0, 0.0, 2.0, 1.0]))
-    >>> X.tolist(), y.tolist(), weight.tolist()
-    ([[7.0], [7.0]], [-1.0, 1.0], [1.0, 3.0])
     """
     if not (weight > 0).all():
         present = weight > 0
@@ -86,9 +77,9 @@ def canonical_rows(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     seed: int,
-) -> Rows:
+) -> Samples:
     """Return the distinct samples in the order of their seeded hash."""
     X, y, weight = distinct_rows(X, y, weight, seed)
     new_features = np.ones(len(y), dtype=bool)
     new_features[1:] = (X[1:] != X[:-1]).any(axis=1)
-    return Rows(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1)
+    return Samples(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1)

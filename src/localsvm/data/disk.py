@@ -21,52 +21,31 @@ from localsvm.data.source import block_rows, row_blocks
 from localsvm.errors import InvalidData
 
 _WINDOW_BYTES = 4 << 20  # rows that lie so near are read together
-_GAP_BYTES = 64 << 10  # but not across more that is not asked for
+_GAP_BYTES = 64 << 10  # but not across more than this that is not needed
 _COLUMNS_BYTES = 128 << 20
 
 
 class RowFile:
-    """Rows of numbers in a file without a name.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        Number of rows and of columns.
-    dtype : dtype
-        Type of the numbers.
-    directory : path
-        On the disk that has the room.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.disk import RowFile
-    >>> rows = RowFile((3, 2), np.float32, ".")
-    >>> rows.write(0, np.arange(6).reshape(3, 2))
-    >>> rows[1:], rows[np.array([2, 0])]
-    (array([[2., 3.],
-           [4., 5.]], dtype=float32), array([[4., 5.],
-           [0., 1.]], dtype=float32))
-    """
+    """Rows of numbers in a file without a name."""
 
     def __init__(self, shape: tuple[int, int], dtype: Any, directory: str | os.PathLike[str]) -> None:
         self.shape: tuple[int, ...] = shape
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._row_bytes = shape[1] * self.dtype.itemsize
         self.directory = str(directory)
-        _check_room(self.directory, shape[0] * self._row_bytes)
+        _check_space(self.directory, shape[0] * self._row_bytes)
         try:
             self._file = tempfile.TemporaryFile(dir=directory, buffering=0)  # noqa: SIM115 - open as long as the rows
         except OSError as error:
             raise InvalidData(f"no file can be made in {self.directory!r}: {error.strerror}.") from None
-        weakref.finalize(self, self._file.close)  # without which Python warns that nobody has closed it
+        weakref.finalize(self, self._file.close)  # without which Python warns that it was not closed
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return self.shape[0]
 
     def close(self) -> None:
-        """Give the room on the disk back."""
+        """Free the space on the disk."""
         self._file.close()
 
     def append(self, rows: NDArray[Any]) -> None:
@@ -85,7 +64,7 @@ class RowFile:
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
                 raise
-            raise _no_room(self.directory, offset + len(left)) from None
+            raise _no_space(self.directory, offset + len(left)) from None
 
     def read(self, begin: int, end: int) -> NDArray[Any]:
         """Return the rows from number `begin` to before `end`."""
@@ -106,7 +85,7 @@ class RowFile:
         return self._gather(np.asarray(rows))
 
     def columns(self, wanted: Sequence[int]) -> Iterator[NDArray[Any]]:
-        """Yield some columns; as many as there is room for are gathered in one reading of the file."""
+        """Yield some columns; as many as fit in memory are gathered in one reading of the file."""
         at_once = max(1, _COLUMNS_BYTES // max(1, len(self) * self.dtype.itemsize))
         for begin in range(0, len(wanted), at_once):
             group = list(wanted[begin : begin + at_once])
@@ -140,18 +119,18 @@ class RowFile:
         return ends
 
 
-def _check_room(directory: str, n_bytes: int) -> None:
+def _check_space(directory: str, n_bytes: int) -> None:
     try:
         free = shutil.disk_usage(directory).free
     except OSError as error:
         raise InvalidData(f"the directory {directory!r} cannot be used: {error.strerror}.") from None
     if n_bytes > free:
-        raise _no_room(directory, n_bytes)
+        raise _no_space(directory, n_bytes)
 
 
-def _no_room(directory: str, n_bytes: int) -> InvalidData:
+def _no_space(directory: str, n_bytes: int) -> InvalidData:
     free = shutil.disk_usage(directory).free
     return InvalidData(
-        f"rows on disk take {n_bytes / 1e9:.3g} GB, but {directory!r} has room for {free / 1e9:.3g} GB. Name a "
+        f"rows on disk take {n_bytes / 1e9:.3g} GB, but {directory!r} has {free / 1e9:.3g} GB of free space. Name a "
         "directory on a larger disk."
     )

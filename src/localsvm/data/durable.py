@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and are on the disk when that is said.
+"""Files that are written whole or not at all, and are on the disk when the writer returns.
 
 Enters: a path. Leaves: the file, in the place of what was there. A reader, and a power failure, find the old file or
 the new one, never a part: it is written under another name in the same directory, synchronised, and renamed.
@@ -22,35 +22,7 @@ SUFFIX = ".part"
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` when the block ends without an error.
-
-    Parameters
-    ----------
-    path : path-like
-        A regular file, or none yet; of a link, the file that it leads to.
-
-    Yields
-    ------
-    file
-        What is written to it is on the disk, under its name, when the block has ended. If anything fails, what
-        was at `path` is as it was.
-
-    Raises
-    ------
-    CannotWrite
-        If the system refuses: no such directory, no permission, no space.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from localsvm.data.durable import replacing
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "greeting.txt"
-    ...     with replacing(path) as file:
-    ...         _ = file.write(b"hello")
-    ...     path.read_bytes()
-    b'hello'
-    """
+    """Open a file for writing that takes the place of `path` when the block ends without an error."""
     with replacing_path(path) as part, open(part, "xb") as file:
         yield file
 
@@ -76,11 +48,11 @@ def replacing_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> CannotWrite:
-    """Return what the system said, as a sentence."""
+    """Return an error of the system as a sentence."""
     reason = error.strerror or str(error)
     return CannotWrite(
         f"cannot write {os.fspath(path)!r}: {reason[:1].lower()}{reason[1:]}. What is there was not changed; give "
-        "another path, or make room for this one."
+        "another path, or free space for this one."
     )
 
 

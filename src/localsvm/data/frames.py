@@ -1,7 +1,7 @@
 """Data frames of pandas, polars and pyarrow as tables of numbers and categories.
 
-Enters: a frame. Leaves: a `Table`. None of the three libraries is imported: who has a frame, has its library, and what
-is needed of it are methods of the frame's columns.
+Enters: a frame. Leaves: a `Table`. None of the three libraries is imported: only methods of
+the frame's columns are used.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Columns, Table
+from localsvm.data.columns import Encoding, Table
 from localsvm.errors import InvalidData
 
 _LIBRARIES = {"pandas", "polars", "pyarrow"}
@@ -33,32 +33,8 @@ def has_categories(frame: Any) -> bool:
     return any(_type_name(column).startswith(_CATEGORIES + _TEXT) for column in _columns(frame))
 
 
-def read_frame(frame: Any, labels: Sequence[str] | range, known: Columns | None = None) -> Table:
-    """Read a frame: columns of categories and of text become categories, all others numbers.
-
-    Parameters
-    ----------
-    frame : DataFrame or Table
-        Of pandas, polars or pyarrow.
-    labels : sequence
-        Names or numbers of the columns, for errors.
-    known : Columns, optional
-        Which columns were numbers and categories in training, and so are now, whatever their types; others are not
-        looked at. None: their types decide.
-
-    Returns
-    -------
-    Table
-        Numbers in double precision, and sorted lists of categories.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from localsvm.data.frames import read_frame
-    >>> table = read_frame(pd.DataFrame({"size": [1, 2], "colour": ["red", None]}), ["size", "colour"])
-    >>> table.X.tolist(), table.names
-    ([[1.0, 0.0], [2.0, nan]], {1: ('red',)})
-    """
+def read_frame(frame: Any, labels: Sequence[str] | range, known: Encoding | None = None) -> Table:
+    """Read a frame: columns of categories and of text become categories, all others numbers."""
     X = np.full(frame.shape, np.nan)
     names = {}
     columns = _columns(frame)

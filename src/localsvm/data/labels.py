@@ -13,17 +13,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Labels:
-    """The class of every sample: its place among sorted names.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm import LocalSVC
-    >>> from localsvm.data.labels import Labels
-    >>> y = Labels(np.array([0, 0, 1, 1]), ("no", "yes"))
-    >>> LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], y).predict([[1.0]])
-    array(['yes'], dtype='<U3')
-    """
+    """The class of every sample: its place among sorted names."""
 
     codes: NDArray[np.integer]
     names: tuple[str, ...]

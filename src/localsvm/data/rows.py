@@ -1,4 +1,4 @@
-"""Rows of the caller's data as the model sees them: scaled to float32, a block at a time, never copied whole.
+"""Rows in the metric of the model: scaled to float32 a block at a time, never copied whole.
 
 Enters: a source of rows and a scaling. Leaves: `ScaledRows`, which are `ModelRows`, and a sample of rows that content
 decides.
@@ -6,9 +6,9 @@ decides.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,79 +19,40 @@ from localsvm.data.source import RowSource, block_rows, row_blocks
 _SCALED_ROWS = 2048  # at a time: few enough for the cache
 
 
-class ModelRows(Protocol):
-    """Rows as the model sees them, wherever they are."""
+class ModelRows(ABC):
+    """Rows in the metric of the model, wherever they are."""
 
+    @abstractmethod
     def __len__(self) -> int:
         """Return the number of rows."""
 
     @property
+    @abstractmethod
     def n_features(self) -> int:
         """Number of columns."""
 
-    def blocks(self, begin: int, end: int) -> Iterator[slice]:
-        """Yield slices of rows to read at a time that cover begin to end."""
-
+    @abstractmethod
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
         """Return some rows, given by a slice or by their numbers."""
-
-    def arrange(self, order: NDArray[np.intp]) -> None:
-        """Prepare for being read in this order; the numbers of the rows stay what they are."""
-
-
-@dataclass(frozen=True)
-class ScaledRows:
-    """Rows that are scaled when they are read."""
-
-    X: RowSource
-    scaling: Scaling
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.X)
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return int(self.X.shape[1])
 
     def blocks(self, begin: int, end: int) -> Iterator[slice]:
         """Yield slices of rows to read at a time that cover begin to end."""
         return row_blocks(begin, end, block_rows(self.n_features))
 
-    def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return some rows, contiguous and scaled; a slice is a block already."""
-        if isinstance(rows, slice):
-            return np.ascontiguousarray(self.scaling.apply(self.X[rows]))
-        out = np.empty((len(rows), self.n_features), dtype=np.float32)
-        for block in self.blocks(0, len(rows)):
-            out[block] = self.scaling.apply(self.X[rows[block]])
-        return out
-
-    def arrange(self, order: NDArray[np.intp]) -> None:
-        """Do nothing: any order is as good as another."""
+    def arrange(self, order: NDArray[np.intp]) -> None:  # noqa: B027 - nothing to do where any order is as fast
+        """Prepare for being read in this order; the numbers of the rows stay the same."""
 
 
 @dataclass(frozen=True)
-class PreparedRows:
-    """Rows that are scaled once, for a caller that predicts them once or several times.
+class ScaledRows(ModelRows):
+    """Rows that are scaled when they are read; without a scaling, rows that are scaled already."""
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.rows import PreparedRows
-    >>> from localsvm.data.scaling import AffineScaling
-    >>> rows = PreparedRows.of(np.array([[3.0], [4.0]]), AffineScaling(np.array([2.0]), np.array([0.5])))
-    >>> rows.take(np.array([1, 0]))
-    array([[1. ],
-           [0.5]], dtype=float32)
-    """
-
-    X: NDArray[np.float32]
+    X: RowSource
+    scaling: Scaling | None = None
 
     @classmethod
-    def of(cls, X: RowSource, scaling: Scaling) -> PreparedRows:
-        """Scale rows, those in single precision where they are."""
+    def of(cls, X: RowSource, scaling: Scaling) -> ScaledRows:
+        """Scale all rows now, for a caller that reads them several times; float32 arrays are scaled in place."""
         held = X if isinstance(X, np.ndarray) and X.dtype == np.float32 else np.empty(X.shape, dtype=np.float32)
         for block in row_blocks(0, len(X), block_rows(X.shape[1], _SCALED_ROWS)):
             held[block] = scaling.apply(X[block])
@@ -107,19 +68,26 @@ class PreparedRows:
         return int(self.X.shape[1])
 
     def take(self, rows: slice | NDArray[np.intp]) -> NDArray[np.float32]:
-        """Return some rows, given by a slice or by their numbers."""
-        return self.X[rows] if isinstance(rows, slice) else np.take(self.X, rows, axis=0)
+        """Return some rows, contiguous and scaled; a slice is a block already."""
+        if self.scaling is None:
+            return np.ascontiguousarray(self.X[rows])
+        if isinstance(rows, slice):
+            return np.ascontiguousarray(self.scaling.apply(self.X[rows]))
+        out = np.empty((len(rows), self.n_features), dtype=np.float32)
+        for block in self.blocks(0, len(rows)):
+            out[block] = self.scaling.apply(self.X[rows[block]])
+        return out
 
 
 def mean_ball(X: NDArray[np.float32]) -> tuple[NDArray[np.float64], float]:
     """Return the mean of the rows, and the largest distance of a row from it."""
     wide = X.astype(np.float64)
-    centre = wide.mean(axis=0)
-    return centre, float(np.sqrt(np.square(wide - centre).sum(axis=1).max()))
+    center = wide.mean(axis=0)
+    return center, float(np.sqrt(np.square(wide - center).sum(axis=1).max()))
 
 
 def smallest_hashes(hashes: NDArray[np.uint64], count: int) -> NDArray[np.intp]:
-    """Return where the `count` smallest distinct hashes are: a random sample of distinct rows, with all their copies.
+    """Return where the `count` smallest distinct hashes are: a random sample of distinct rows, with their duplicates.
 
     Examples
     --------
@@ -133,7 +101,7 @@ def smallest_hashes(hashes: NDArray[np.uint64], count: int) -> NDArray[np.intp]:
         return np.arange(n)
     kept = 2 * count
     while True:
-        # Hashes are uniform: unless copies are many, a quantile of them leaves about `kept` rows.
+        # Hashes are uniform: unless duplicates are many, a quantile of them leaves about `kept` rows.
         threshold = np.uint64(min(int(kept / n * 2**64), 2**64 - 1))
         candidates = np.flatnonzero(hashes <= threshold)
         distinct = np.unique(hashes[candidates])

@@ -38,28 +38,11 @@ class AffineScaling:
             return wide.astype(np.float32)
 
     def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return the derivatives of the scaled columns by the given ones, at rows.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from localsvm.data.scaling import AffineScaling
-        >>> AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 0.0])).slopes(np.array([[1.0, 5.0]]))
-        array([[0.5, 0. ]])
-        """
+        """Return the derivatives of the scaled columns by the given ones, at rows."""
         return np.broadcast_to(self.factor, X.shape)
 
     def undo(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
-        """Return what scaled rows were before; a constant column is what it was.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from localsvm.data.scaling import AffineScaling
-        >>> scaling = AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 0.0]))
-        >>> scaling.undo(np.array([[1.0, 0.0]]))
-        array([[4., 5.]])
-        """
+        """Return what scaled rows were before; a constant column is what it was."""
         scaled = np.asarray(X, dtype=np.float64)
         moved = self.factor != 0
         return self.shift + np.divide(scaled, self.factor, out=np.zeros_like(scaled), where=moved)
@@ -69,16 +52,7 @@ class AffineScaling:
         return AffineScaling(np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)))
 
     def weighted(self, weights: NDArray[np.float64]) -> AffineScaling:
-        """Return a scaling whose columns are multiplied with weights.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from localsvm.data.scaling import AffineScaling
-        >>> scaling = AffineScaling(np.array([2.0, 5.0]), np.array([0.5, 1.0])).weighted(np.array([3.0, 0.0]))
-        >>> scaling.apply(np.array([[4.0, 7.0]]))
-        array([[3., 0.]], dtype=float32)
-        """
+        """Return a scaling whose columns are multiplied with weights."""
         return AffineScaling(self.shift, self.factor * weights)
 
 
@@ -100,14 +74,6 @@ class QuantileScaling:
         """Return the derivatives of the scaled columns by the given ones, at rows.
 
         At a knot it is the mean of both sides, at an end that of the inside; beyond the ends it is 0.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from localsvm.data.scaling import QuantileScaling
-        >>> scaling = QuantileScaling((np.array([0.0, 2.0, 3.0]),), (np.array([0.0, 0.5, 1.0]),))
-        >>> scaling.slopes(np.array([[1.0], [2.0], [3.0], [9.0]])).ravel().tolist()
-        [0.25, 0.375, 0.5, 0.0]
         """
         out = np.empty(X.shape)
         for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
@@ -144,15 +110,6 @@ def fit_scaling(
     """Fit one of `METHODS`, or the identity for None, to rows of positive weight.
 
     Columns from `n_scaled` on are on their scale already: they stay as they are.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.scaling import fit_scaling
-    >>> X = np.array([[0.0, 5.0], [10.0, 5.0]])
-    >>> fit_scaling("minmax", X, np.ones(2)).apply(X)
-    array([[0., 0.],
-           [1., 0.]], dtype=float32)
     """
     if method in ("minmax", None):
         return fit_to_ends(method, X, n_scaled)
@@ -167,15 +124,7 @@ def fit_scaling(
 
 
 def fit_to_ends(method: str | None, X: RowSource, n_scaled: int | None = None) -> AffineScaling:
-    """Fit the min-max scaling, or the identity for None, which take all rows but only the ends of the columns.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.data.scaling import fit_to_ends
-    >>> fit_to_ends("minmax", np.array([[2.0], [4.0]])).apply(np.array([[3.0]]))
-    array([[0.5]], dtype=float32)
-    """
+    """Fit the min-max scaling, or the identity for None, which take all rows but only the ends of the columns."""
     low, high = (end.astype(np.float64) for end in column_ends(X))
     if method is None:
         return _identity(low, high)
@@ -215,12 +164,12 @@ def _identity(low: NDArray[np.float64], high: NDArray[np.float64]) -> AffineScal
 
 
 def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineScaling:
-    share = weight / weight.sum()
+    fraction = weight / weight.sum()
     largest = np.abs(X).max(axis=0).astype(np.float64)
     unit = np.where(largest > 0, largest, 1.0)  # squares of values near 1e308 would overflow
     relative = X.astype(np.float64) / unit
-    mean = np.clip(share @ relative, -1, 1)  # rounding may pass the ends
-    spread = np.minimum(np.sqrt(share @ np.square(relative - mean)), 1)
+    mean = np.clip(fraction @ relative, -1, 1)  # rounding may pass the ends
+    spread = np.minimum(np.sqrt(fraction @ np.square(relative - mean)), 1)
     spread[spread < 1e-12] = 0.0
     return AffineScaling(mean * unit, _inverse(spread * unit))
 

@@ -36,7 +36,7 @@ class RowSource(Protocol):
 
 
 @dataclass(frozen=True)
-class KeptRows:
+class RowSubset:
     """Some rows of a source, read when they are asked for."""
 
     source: RowSource
@@ -62,14 +62,7 @@ class KeptRows:
 
 
 def block_rows(n_features: int, most: int = BLOCK_ROWS) -> int:
-    """Return how many rows of this width are read at a time.
-
-    Examples
-    --------
-    >>> from localsvm.data.source import block_rows
-    >>> block_rows(54), block_rows(100_000)
-    (16384, 20)
-    """
+    """Return how many rows of this width are read at a time."""
     return max(1, min(most, BLOCK_VALUES // n_features))
 
 

@@ -1,7 +1,7 @@
 """Rows of a sparse matrix, made dense as they are read: a block or a cell at a time, never all.
 
-Enters: a matrix or an array of `scipy.sparse`. Leaves: a `RowSource`. Of the numbers that are not stored there is
-nothing to say but that they are zero, so a fit to a sparse matrix is the fit to its dense copy, to the bit.
+Enters: a matrix or an array of `scipy.sparse`. Leaves: a `RowSource`. Numbers that are not stored are
+zero, so that a fit to a sparse matrix equals the fit to the dense one to the bit.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
 
 
 def absent_rates(class_weight: FloatArray, single: NDArray[np.bool_]) -> FloatArray:

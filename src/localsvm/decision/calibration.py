@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.source import row_blocks
+from localsvm.data.types import FloatArray
 from localsvm.decision.absent import absent_rates
 from localsvm.decision.curves import KNOTS, Evidence, filled_intervals, fit_curves
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 Floats = NDArray[np.floating]
 Integers = NDArray[np.integer]

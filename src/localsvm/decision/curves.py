@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
 
 KNOTS: FloatArray = np.array([0.0, 1.0, 2.0, 4.0])
 """For decision values of the hinge loss: those of support vectors cluster at 1, and few exceed 4."""

@@ -7,13 +7,14 @@ calibrated probabilities. For two classes, cells may be trained with several wei
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.cell.trained import CellFunctions, KernelSum, LeftOutSamples, SupportSum, TrainedCell
+from localsvm.cell.trained import CellFunctions, KernelSum, OutOfFold, TrainedCell
+from localsvm.data.types import FloatArray
 from localsvm.decision.calibration import Calibration, fit_binary, fit_multiclass
 from localsvm.decision.operating_point import (
     OperatingPoint,
@@ -25,7 +26,6 @@ from localsvm.decision.operating_point import (
 )
 from localsvm.tasks import Binary, Reduction
 
-FloatArray = NDArray[np.float64]
 Factors = Callable[[NDArray[np.floating]], FloatArray]
 
 _CONFIDENCE = 0.95  # that the false-alarm rate stays within its bound on new samples
@@ -68,24 +68,29 @@ class OutOfFoldScores:
 
     @classmethod
     def of(
-        cls, parts: Sequence[LeftOutSamples], factors: Factors | None, averaged: bool, cell_weight: float
+        cls, parts: Iterable[OutOfFold], factors: Factors | None, averaged: bool, cell_weight: float
     ) -> OutOfFoldScores:
         """Gather the scores of all cells; cells that are averaged in prediction count as one.
 
         `factors` returns the class weights by target; None stands for ones. A sample that lies in m overlapping
         cells has weight `cell_weight` = 1/m in each, on average.
         """
-        weight = np.concatenate([part.weight for part in parts])
-        weight *= cell_weight
-        y = np.concatenate([part.y.astype(np.float32) for part in parts])
-        numbers = np.zeros(len(parts), dtype=np.int32) if averaged else np.arange(len(parts), dtype=np.int32)
+        weights, targets, scores = [], [], []
+        for part in parts:  # copies, so that a part that was read from disk leaves the memory
+            weights.append(part.weight * cell_weight)
+            targets.append(part.y.astype(np.float32))
+            scores.append(part.scores.copy())
+        weight, y = np.concatenate(weights), np.concatenate(targets)
+        sizes = [len(part) for part in weights]
+        del weights, targets
+        numbers = np.zeros(len(sizes), dtype=np.int32) if averaged else np.arange(len(sizes), dtype=np.int32)
         return cls(
-            scores=np.concatenate([part.scores for part in parts]),
+            scores=np.concatenate(scores),
             y=y,
             weight=weight,
             count=weight if factors is None else weight / factors(y),
-            cell=np.repeat(numbers, [part.n_samples for part in parts]),
-            n_cells=1 if averaged else len(parts),
+            cell=np.repeat(numbers, sizes),
+            n_cells=1 if averaged else len(sizes),
         )
 
 
@@ -158,7 +163,7 @@ def _single_function(functions: CellFunctions, machine: int) -> CellFunctions:
     )
 
 
-def _single_output(part: SupportSum, output: int) -> KernelSum:
+def _single_output(part: KernelSum, output: int) -> KernelSum:
     coefficients = part.coefficients[part.outputs == output]
     support = np.flatnonzero(coefficients[0])
     return KernelSum(

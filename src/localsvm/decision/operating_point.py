@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData, InvalidParameter
 
-FloatArray = NDArray[np.float64]
 Score = Callable[[FloatArray, FloatArray, float, float], FloatArray]
 
 _EQUAL = 1e-12

@@ -1,183 +1,211 @@
-"""What all estimators share: the common parameters, their validation, and the fitted attributes."""
+"""What all estimators share: the common parameters, the checks of training data, and the fitted attributes."""
 
 from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from localsvm.cell.grid import KERNELS, Grid
-from localsvm.cell.settings import CellSettings
-from localsvm.data.columns import Columns, Table, learn_columns
+from localsvm.cell.grid import Grid
+from localsvm.data.columns import Encoding, Table, learn_encoding
 from localsvm.data.disk import RowFile
 from localsvm.data.labels import Labels
-from localsvm.data.rows import PreparedRows
-from localsvm.data.scaling import METHODS
+from localsvm.data.rows import ScaledRows
 from localsvm.data.source import RowSource
-from localsvm.errors import InvalidParameter
+from localsvm.data.types import FloatArray
 from localsvm.estimators.features import check_features
-from localsvm.estimators.parameters import (
-    check_cell_size,
-    check_checkpoint,
-    check_choice,
-    check_integer,
-    check_memory,
-    check_positive,
-    check_relevance,
-    check_threads,
-    check_verbosity,
-    seed_of,
-)
+from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import column_values, parameter_values, read_columns, storable
+from localsvm.estimators.state import ENCODING, estimator_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.forecast import Forecast, forecast_fit
-from localsvm.fit.prepare import FitSettings, available_threads
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings, LearningTask, resolve
 from localsvm.fit.training import OnProgress, Progress
 from localsvm.model.gradient import predict_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import Rows, assign_rows, predict_scores
-from localsvm.model.table import CellTable
-from localsvm.partition.build import PartitionPlan
-from localsvm.storage.fields import Fields
+from localsvm.model.predict import assign_rows, predict_scores
 from localsvm.storage.model_file import StoredModel, write_model
-from localsvm.tasks import Reduction
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names
 
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table | PreparedRows
+RowsLike = ArrayLike | Table | ScaledRows
 """What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What a fit was given, checked: rows as the model takes them, targets, weights and settings."""
+class TrainingData:
+    """What a fit was given, checked: rows as the model takes them with targets and weights, and the settings."""
 
-    rows: RowSource
-    columns: Columns | None
-    target: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    rows: TargetRows
     settings: FitSettings
-    classes: NDArray[Any] | None = None
+    task: LearningTask
+    columns: Encoding | None
 
 
+def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, sample_weight: Any) -> TrainingData:
+    """Check parameters and data of a fit and resolve its settings; the estimator remembers the features."""
+    parameters = fit_parameters(estimator)
+    estimator._check_loss()
+    features = check_features(estimator, X, reset=True)
+    target, weight, task = estimator._check_targets(y, sample_weight, len(features))
+    relevance = check_relevance(estimator.relevance, estimator.n_features_in_)
+    columns = learn_encoding(features, weight, impute=estimator.missing == "impute")
+    workspace = features.X.directory if isinstance(features.X, RowFile) else None
+    settings = resolve(parameters, task, relevance, columns, workspace)
+    rows = features.X if columns is None else columns.encode(features)
+    return TrainingData(TargetRows(rows, target, weight), settings, task, columns)
+
+
+def check_rows(estimator: LocalEstimator, X: RowsLike) -> RowSource:
+    """Return rows to predict as the model of a fitted estimator takes them."""
+    features = check_features(estimator, X, reset=False)
+    return features.X if estimator.columns_ is None else estimator.columns_.encode(features)
+
+
+def fitted_from(
+    estimator: LocalEstimator,
+    result: FitResult,
+    task: LearningTask,
+    seed: int,
+    n_features: int,
+    names: Sequence[str] | None = None,
+) -> LocalEstimator:
+    """Return a copy of an estimator, fitted by a training that ran elsewhere."""
+    fitted: LocalEstimator = clone(estimator)
+    fitted.n_features_in_ = n_features
+    if names is not None:
+        fitted.feature_names_in_ = np.array(names, dtype=object)
+    fitted._set_fitted(result, task, seed)
+    return fitted
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
 class LocalEstimator(BaseEstimator):  # type: ignore[misc]
-    """Parameters and behaviour common to all local SVMs."""
+    """Parameters and behavior common to all local SVMs."""
 
-    model_: LocalModel
-    columns_: Columns | None
-    feature_relevance_: NDArray[np.float64]
-    timings_: dict[str, float]
-    cells_: list[CellRecord]
-    n_cells_: int
-    n_features_in_: int
-    _seed: int
+    cell_size: int | str = "auto"
+    partition: Any = "voronoi"
+    cell_radius: float | None = None
+    n_folds: int = 5
+    grid: int | Grid = 10
+    kernel: str = "auto"
+    relevance: ArrayLike | str | None = "auto"
+    search: str = "full"
+    scaling: str | None = "auto"
+    missing: str = "error"
+    refit: str = "combine"
+    max_memory: str | int | None = None
+    n_jobs: int | None = None
+    random_state: Any = None
+    verbose: int = 0
+    checkpoint: Any = None
 
-    _refits: ClassVar[tuple[str, ...]] = ("combine", "retrain")
-
-    def __init__(
-        self,
-        *,
-        cell_size: int | str = "auto",
-        partition: Any = "voronoi",
-        cell_radius: float | None = None,
-        n_folds: int = 5,
-        grid: int | Grid = 10,
-        kernel: str = "auto",
-        relevance: ArrayLike | str | None = "auto",
-        search: str = "full",
-        scaling: str | None = "auto",
-        missing: str = "error",
-        refit: str = "combine",
-        max_memory: str | int | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-        checkpoint: Any = None,
-    ) -> None:
-        self.cell_size = cell_size
-        self.partition = partition
-        self.cell_radius = cell_radius
-        self.n_folds = n_folds
-        self.grid = grid
-        self.kernel = kernel
-        self.relevance = relevance
-        self.search = search
-        self.scaling = scaling
-        self.missing = missing
-        self.refit = refit
-        self.max_memory = max_memory
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-        self.checkpoint = checkpoint
-
-    def _settings(self, reduction: Reduction) -> FitSettings:
-        """Check all parameters and return them as settings."""
-        self._check_choices()
-        check_verbosity(self.verbose)
-        radius = None if self.cell_radius is None else check_positive("cell_radius", self.cell_radius)
-        return FitSettings(
-            partition=PartitionPlan(self.partition, check_cell_size(self.cell_size), radius),
-            cell=CellSettings(
-                reduction=reduction,
-                kernel=KERNELS[0] if self.kernel == "auto" else self.kernel,
-                grid=Grid.of(self.grid),
-                n_folds=check_integer("n_folds", self.n_folds, 1),
-                refit=self.refit,
-                search=self.search,
-            ),
-            scaling=self.scaling,
-            kernels=KERNELS if self.kernel == "auto" else (),
-            seed=seed_of(self.random_state),
-            n_threads=self._n_threads(),
-            max_memory=check_memory("max_memory", self.max_memory),
-            checkpoint=check_checkpoint(self.checkpoint),
-        )
-
-    def _check_choices(self) -> None:
-        check_choice("kernel", self.kernel, ("auto", *KERNELS))
-        check_choice("search", self.search, ("full", "racing"))
-        check_choice("scaling", self.scaling, ("auto", *METHODS, None))
-        check_choice("missing", self.missing, ("error", "impute"))
-        check_choice("refit", self.refit, self._refits)
-
-    def _n_threads(self) -> int:
-        return check_threads(self.n_jobs, available_threads())
+    # Set by fit.
+    model_: LocalModel = field(init=False)
+    columns_: Encoding | None = field(init=False)
+    feature_relevance_: FloatArray = field(init=False)
+    timings_: dict[str, float] = field(init=False)
+    cells_: list[CellRecord] = field(init=False)
+    n_cells_: int = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: NDArray[Any] = field(init=False)
+    _seed: int = field(init=False)
 
     @abstractmethod
-    def _check(self, X: Any, y: Any, sample_weight: Any) -> Checked:
-        """Check all that a fit is given."""
+    def _check_loss(self) -> None:
+        """Check the parameters of loss and decision, before the data are read."""
 
-    def _encode(
-        self, features: Table, target: NDArray[np.float64], weight: NDArray[np.float64], settings: FitSettings
-    ) -> Checked:
-        """Learn the columns of the model, and return the rows with them."""
-        given = check_relevance(self.relevance, self.n_features_in_)
-        columns = learn_columns(features, weight, impute=self.missing == "impute")
-        if isinstance(given, np.ndarray):
-            weights = given if columns is None else given[columns.origins]
-            settings = replace(settings, relevance=tuple(weights.tolist()))
-        else:
-            settings = replace(settings, relevance=given)
-        if columns is not None:
-            settings = replace(settings, n_scaled=columns.n_numbers)
-        if isinstance(features.X, RowFile):
-            settings = replace(settings, workspace=features.X.directory)
-        return Checked(_encoded(features, columns), columns, target, weight, settings)
+    @abstractmethod
+    def _check_targets(self, y: Any, sample_weight: Any, n_samples: int) -> tuple[FloatArray, FloatArray, LearningTask]:
+        """Return targets as numbers, weights, and what is learned from them."""
+
+    @abstractmethod
+    def _shown_of(self, scores: FloatArray) -> FloatArray:
+        """Return what users see of scores (n_samples, n_scores, ...)."""
+
+    def fit(
+        self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
+    ) -> Self:
+        """Fit the estimator.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Training samples.
+        y : array-like of shape (n_samples,)
+            Of a classifier: labels of at least two classes, of any type. Of a regressor: finite numbers; False and
+            True are 0 and 1. `LocalSVR` takes several targets per sample, too: (n_samples, n_targets).
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the samples: weight 0 leaves a sample out, an integer weight is the same as repeating it. The
+            more samples there are, the smaller the smallest lam of the grid, so weights should sum to about the
+            number of samples, not to one.
+        callback : callable, optional
+            Called about ten times a second with a `Progress`: cells_done, n_cells, samples_done,
+            n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from localsvm import LocalSVC, LocalSVR
+        >>> clf = LocalSVC().fit([[0.0], [0.1], [1.0], [1.1]], ["a", "a", "b", "b"])
+        >>> clf.predict([[0.0], [1.2]])
+        array(['a', 'b'], dtype='<U1')
+        >>> reg = LocalSVR().fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+        >>> reg.predict([[1.5]]).shape
+        (1,)
+        """
+        data = check_training_data(self, X, y, sample_weight)
+        listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
+        listeners += [callback] if callback is not None else []
+
+        def on_progress(progress: Progress) -> None:
+            for listener in listeners:
+                listener(progress)
+
+        result = fit_model(data.rows, data.settings, on_progress if listeners else None)
+        self._set_fitted(result, data.task, data.settings.seed, data.columns)
+        # Warnings point at the line that called fit: past warn_of_... and this method.
+        warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
+        warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
+        return self
+
+    def _set_fitted(self, result: FitResult, task: LearningTask, seed: int, columns: Encoding | None = None) -> None:
+        self.model_, self.columns_ = result.model, columns
+        self.feature_relevance_ = self._feature_weights(result.relevance)
+        self.timings_ = result.seconds
+        self.cells_ = result.table.records()
+        self.n_cells_ = len(self.cells_)
+        self._seed = seed
+
+    def _feature_weights(self, weights: FloatArray) -> FloatArray:
+        """Return the weights of given features, with mean one, from those of the model's columns.
+
+        A feature with several columns has the largest of their weights; one that is not in the model has weight 0.
+        """
+        if self.columns_ is None:
+            return weights
+        by_feature = np.zeros(self.n_features_in_)
+        np.maximum.at(by_feature, self.columns_.origins, weights)
+        return np.asarray(by_feature / by_feature.mean())
 
     def forecast(
         self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
     ) -> Forecast:
-        """Forecast what `fit` will take: rows are scaled and cut into cells, and a few cells are trained.
+        """Forecast what `fit` will take: rows are scaled and partitioned, and a few cells are trained.
 
         Parameters
         ----------
@@ -193,7 +221,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         Forecast
-            Seconds, bytes of memory at the peak, cells.
+            Seconds, peak memory in bytes, number of cells.
 
         Examples
         --------
@@ -203,45 +231,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         >>> LocalSVC(cell_size=100).forecast(X, y).n_rows
         600
         """
-        checked = clone(self)._check(X, y, sample_weight)
-        return forecast_fit(checked.rows, checked.target, checked.weight, checked.settings, callback)
-
-    def _fit_model(self, checked: Checked, callback: OnProgress | None) -> None:
-        listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
-        listeners += [callback] if callback is not None else []
-
-        def tell(progress: Progress) -> None:
-            for listener in listeners:
-                listener(progress)
-
-        tells = tell if listeners else None
-        self._keep(fit_model(checked.rows, checked.target, checked.weight, checked.settings, tells), checked)
-
-    def _keep(self, result: FitResult, checked: Checked) -> None:
-        """Become fitted."""
-        self.model_, self.columns_ = result.model, checked.columns
-        self.feature_relevance_ = self._of_features(result.relevance)
-        self.timings_ = result.seconds
-        self.cells_ = CellTable.of(result.model.cells).records()
-        self.n_cells_ = len(self.cells_)
-        self._seed = checked.settings.seed
-
-    def _of_features(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weights of given features, with mean one, from those of the model's columns.
-
-        A feature with several columns has the largest of their weights; one that was left out has none.
-        """
-        if self.columns_ is None:
-            return weights
-        by_feature = np.zeros(self.n_features_in_)
-        np.maximum.at(by_feature, self.columns_.origins, weights)
-        return np.asarray(by_feature / by_feature.mean())
+        data = check_training_data(clone(self), X, y, sample_weight)
+        return forecast_fit(data.rows, data.settings, callback)
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to a file, for `localsvm.load`.
 
-        The file takes the place of one that is there when all of it is on the disk; until then, and if anything
-        fails, the old one is as it was.
+        A file that exists is replaced when all of the new one is on the disk; until then, and if anything fails, it
+        stays as it was.
 
         Parameters
         ----------
@@ -263,27 +260,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         user = storable("info", dict(info or {}))
-        write_model(path, self.model_, {"estimator": self._values(), "user": user}, self.timings_)
-
-    def _values(self) -> dict[str, Any]:
-        """Return the fitted estimator without its model, as plain values."""
-        kind = type(self)
-        if not kind.__module__.startswith("localsvm."):
-            raise InvalidParameter(
-                f"{kind.__name__} is an estimator of your own: a model file cannot hold it. Pickle it."
-            )
-        return {
-            "name": kind.__name__,
-            "parameters": parameter_values(self.get_params(deep=False), self.model_, self._seed),
-            "fitted": self._fitted_values(),
-        }
+        write_model(path, self.model_, {"estimator": estimator_values(self), "user": user}, self.timings_)
 
     def _fitted_values(self) -> dict[str, Any]:
         """Return what fit has learned beside the model, as plain values."""
         return {
             "n_features_in_": int(self.n_features_in_),
             "feature_names_in_": getattr(self, "feature_names_in_", None),
-            "columns_": column_values(self.columns_),
+            "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
             "seed": self._seed,
         }
@@ -291,39 +275,36 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         """Become what was saved: the inverse of `_fitted_values`."""
         self.model_ = stored.model
-        self.n_features_in_ = fitted.integer("n_features_in_", least=1)
-        if not fitted.is_none("feature_names_in_"):
-            self.feature_names_in_ = fitted.array("feature_names_in_", object, self.n_features_in_)
-        self.columns_ = read_columns(fitted.optional("columns_"), self.n_features_in_)
+        self.n_features_in_ = fitted.read("n_features_in_", integer(least=1))
+        labels = fitted.read("feature_names_in_", maybe(names(self.n_features_in_)))
+        if labels is not None:
+            self.feature_names_in_ = labels
+        self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
         width = self.columns_.width if self.columns_ else self.n_features_in_
         if width != self.model_.n_features:
             raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
-        self.feature_relevance_ = np.ones(self.n_features_in_)
-        if fitted.has("feature_relevance_"):  # files of before there were weights have none
-            self.feature_relevance_ = fitted.array("feature_relevance_", np.float64, self.n_features_in_)
+        # Files from before there were weights have none.
+        weights = added(array(np.float64, self.n_features_in_, within=NOT_NEGATIVE), before=None)
+        known = fitted.read("feature_relevance_", weights)
+        self.feature_relevance_ = np.ones(self.n_features_in_) if known is None else known
         self.timings_ = stored.seconds
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)
-        self._seed = fitted.integer("seed")
-
-    def _warn(self, settings: FitSettings) -> None:
-        # Warnings point at the line that called fit: past warn_of_..., this method and fit.
-        warn_of_edges(self.model_.cells, settings.cell, stacklevel=4)
-        warn_of_precision(self.model_.cells, settings.cell, stacklevel=4)
+        self._seed = fitted.read("seed", integer(most=np.inf))
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn what all estimators take."""
+        """Return the tags of all estimators: what they take."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Tell scikit-learn whether a fit went through; n_features_in_ is there after any."""
+        """Return whether a fit was completed; a failed one may have set n_features_in_."""
         return hasattr(self, "model_")
 
     def apply(self, X: Any) -> NDArray[np.intp]:
-        """Return the cell of every sample: its place in `cells_`.
+        """Return the cell of every sample: its index in `cells_`.
 
         Parameters
         ----------
@@ -344,18 +325,18 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_is_fitted(self)
-        return assign_rows(self.model_, self._to_predict(X), self._n_threads())
+        return assign_rows(self.model_, self._rows(X), count_threads(self.n_jobs))
 
-    def gradient(self, X: Any) -> NDArray[np.float64]:
+    def gradient(self, X: Any) -> FloatArray:
         """Return the partial derivatives of the prediction by the features, at every sample.
 
         What is differentiated is `decision_function` of a classifier (of several classes: each class's
-        value, by pairs that against its strongest rival), `predict` of a regressor, in units of the
+        value, with pairs of classes that against its strongest rival), `predict` of a regressor, in units of the
         features as given. Each sample's derivatives are those of its own cell; cells that are
-        averaged in prediction are averaged here. They are 0 where a value is cut, as a prediction at
+        averaged in prediction are averaged here. They are 0 where a value is clipped, as a prediction at
         the end of the targets' range is, and for a feature that was constant. At a sample that the
-        Laplace kernel was trained on, where the function has a tip, that tip counts as flat, and so do the
-        edges of the Manhattan one, where a feature is that of such a sample.
+        Laplace kernel was trained on, where the function has a kink, the derivative is taken as 0, and so it is along
+        a feature in which the sample equals one that the Manhattan kernel was trained on.
 
         Parameters
         ----------
@@ -380,24 +361,11 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         array([[3., 0.]])
         """
         check_is_fitted(self)
-        return self._shown_of(predict_gradients(self.model_, self._rows(X), self._n_threads()))
+        return self._shown_of(predict_gradients(self.model_, check_rows(self, X), count_threads(self.n_jobs)))
 
-    @abstractmethod
-    def _shown_of(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what users see of scores (n_samples, n_scores, ...)."""
-
-    def _scores(self, X: Any) -> NDArray[np.float64]:
+    def _scores(self, X: RowsLike) -> FloatArray:
         check_is_fitted(self)
-        return predict_scores(self.model_, self._to_predict(X), self._n_threads())
+        return predict_scores(self.model_, self._rows(X), count_threads(self.n_jobs))
 
-    def _to_predict(self, X: Any) -> Rows:
-        return X if isinstance(X, PreparedRows) else self._rows(X)
-
-    def _rows(self, X: Any) -> RowSource:
-        """Return rows as the model knows them."""
-        features = check_features(self, X, reset=False)
-        return _encoded(features, self.columns_)
-
-
-def _encoded(features: Table, columns: Columns | None) -> RowSource:
-    return features.X if columns is None else columns.encode(features)
+    def _rows(self, X: RowsLike) -> RowSource | ScaledRows:
+        return X if isinstance(X, ScaledRows) else check_rows(self, X)

@@ -93,7 +93,7 @@ timings_ : dict
     summed over threads), calibration, and the total.
 model_ : LocalModel
     The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
-columns_ : Columns or None
+columns_ : Encoding or None
     The learned medians and categories; None if X is numeric and ``missing="error"``.
 n_features_in_ : int
     Number of features seen during fit; of a data frame, before categories are encoded.

@@ -11,7 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from localsvm.data.columns import Columns, Table
+from localsvm.data.columns import Encoding, Table
 from localsvm.data.frames import has_categories, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
@@ -23,7 +23,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
 
     With `reset` the estimator remembers the number of features and their names; else they have to be those it knows.
     """
-    known: Columns | None = None if reset else estimator.columns_
+    known: Encoding | None = None if reset else estimator.columns_
     if isinstance(X, Table):
         table = _take_table(estimator, X, reset=reset)
     elif (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
@@ -51,7 +51,7 @@ def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table
     return table
 
 
-def _read_frame(estimator: BaseEstimator, X: Any, known: Columns | None) -> Table:
+def _read_frame(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Table:
     if not is_frame(X):
         raise InvalidData("the training data was a data frame with categories: give a data frame with its columns.")
     validate_data(estimator, X, reset=known is None, skip_check_array=True)

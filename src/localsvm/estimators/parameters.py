@@ -9,15 +9,46 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+import joblib
 import numpy as np
-from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
+from localsvm.cell.grid import KERNELS, Grid
+from localsvm.data.scaling import METHODS
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
+from localsvm.fit.settings import FitParameters
+from localsvm.partition.build import PartitionPlan
 from localsvm.storage.checkpoint import Checkpoint
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+
+
+def fit_parameters(estimator: BaseEstimator) -> FitParameters:
+    """Check the parameters that all estimators have, before the data are read."""
+    refits = ("combine", "retrain") if isinstance(estimator, ClassifierMixin) else ("combine", "retrain", "blend")
+    check_choice("kernel", estimator.kernel, ("auto", *KERNELS))
+    check_choice("search", estimator.search, ("full", "racing"))
+    check_choice("scaling", estimator.scaling, ("auto", *METHODS, None))
+    check_choice("missing", estimator.missing, ("error", "impute"))
+    check_choice("refit", estimator.refit, refits)
+    check_verbosity(estimator.verbose)
+    radius = None if estimator.cell_radius is None else check_positive("cell_radius", estimator.cell_radius)
+    return FitParameters(
+        partition=PartitionPlan(estimator.partition, check_cell_size(estimator.cell_size), radius),
+        grid=Grid.of(estimator.grid),
+        kernel=estimator.kernel,
+        n_folds=check_integer("n_folds", estimator.n_folds, 1),
+        refit=estimator.refit,
+        search=estimator.search,
+        scaling=estimator.scaling,
+        seed=seed_of(estimator.random_state),
+        n_threads=count_threads(estimator.n_jobs),
+        max_memory=check_memory("max_memory", estimator.max_memory),
+        checkpoint=check_checkpoint(estimator.checkpoint),
+    )
 
 
 def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
@@ -37,7 +68,7 @@ def check_integer(name: str, value: object, minimum: int) -> int:
 
 
 def check_cell_size(cell_size: object) -> int | None:
-    """Return the most rows of a cell; None, for "auto", leaves that to the number of rows.
+    """Return the largest number of rows in a cell; None, for "auto": it depends on the number of rows.
 
     Examples
     --------
@@ -62,14 +93,14 @@ def check_positive(name: str, value: object) -> float:
     raise InvalidParameter(f"{name}={value!r}: a positive number is needed.")
 
 
-def check_share(name: str, value: object) -> float:
+def check_fraction(name: str, value: object) -> float:
     """Refuse what is not a number between 0 and 1."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool) and 0 < float(value) < 1:
         return float(value)
     raise InvalidParameter(f"{name}={value!r}: a number between 0 and 1 is needed.")
 
 
-def check_levels(name: str, value: Any) -> NDArray[np.float64]:
+def check_levels(name: str, value: Any) -> FloatArray:
     """Return one level or several as an array; all must lie between 0 and 1."""
     levels = _number_array(value)
     if levels.ndim > 1 or levels.size == 0 or not ((levels > 0) & (levels < 1)).all():
@@ -100,17 +131,17 @@ def check_memory(name: str, value: object) -> int | None:
     return n_bytes
 
 
-def check_threads(n_jobs: object, available: int) -> int:
-    """Return the number of threads: None and -1 are all, -2 all but one, and so on."""
+def count_threads(n_jobs: object) -> int:
+    """Return the number of threads: None and -1 are all cores of this process, -2 all but one, and so on."""
     if n_jobs is None:
-        return available
+        return int(joblib.cpu_count())
     if isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool) and n_jobs != 0:
         count = int(n_jobs)
-        return count if count > 0 else max(1, available + 1 + count)
+        return count if count > 0 else max(1, int(joblib.cpu_count()) + 1 + count)
     raise InvalidParameter(f"n_jobs={n_jobs!r}: give the number of threads, or None for all cores.")
 
 
-def check_relevance(relevance: Any, n_features: int) -> NDArray[np.float64] | str | None:
+def check_relevance(relevance: Any, n_features: int) -> FloatArray | str | None:
     """Return weights of the features with mean one, "auto" or None.
 
     Examples
@@ -132,7 +163,7 @@ def check_relevance(relevance: Any, n_features: int) -> NDArray[np.float64] | st
         wrong = int(np.argmin(np.isfinite(weights) & (weights >= 0)))
         raise InvalidParameter(f"relevance[{wrong}]={weights[wrong]:g}: {needed}.")
     if not weights.any():
-        raise InvalidParameter(f"all weights of relevance are 0, so that all rows are alike: {needed}.")
+        raise InvalidParameter(f"all weights of relevance are 0, so that all rows are equal: {needed}.")
     with np.errstate(over="ignore"):
         if abs(weights.mean() - 1) < 1e-9:  # those of another fit, which stay what they are to the bit
             return weights
@@ -150,12 +181,12 @@ def check_checkpoint(checkpoint: object) -> Checkpoint | None:
 
 
 def check_verbosity(verbose: object) -> int:
-    """Return how much to tell: 0 is nothing."""
+    """Return the verbosity; 0 prints nothing."""
     return int(verbose) if isinstance(verbose, bool) else check_integer("verbose", verbose, 0)
 
 
 def seed_of(random_state: Any) -> int:
-    """Return the seed of the content hash; None is 0: a fit is repeatable without being asked."""
+    """Return the seed of the content hash; None is 0: fits are repeatable by default."""
     if random_state is None:
         return 0
     if isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool):
@@ -182,7 +213,7 @@ def check_positive_weights(weights: Any) -> None:
         raise InvalidParameter(f"positive_weights={weights!r}: give a list of positive numbers, like [0.5, 1, 2].")
 
 
-def _number_array(value: Any) -> NDArray[np.float64]:
+def _number_array(value: Any) -> FloatArray:
     """Return numbers as an array; an empty one if they are none."""
     try:
         found = np.asarray(value)

@@ -1,4 +1,4 @@
-"""The bar that `verbose=1` draws: plain characters, one line, only the last state where nobody looks."""
+"""The progress bar of `verbose=1`: one line of plain characters; without a terminal only its last state."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def line(progress: Progress) -> str:
     >>> line(Progress(cells_done=40, n_cells=80, samples_done=50_000, n_samples=100_000, seconds=10.0))
     'localsvm [############............]  50%  40/80 cells  5,000 rows/s  10 s left '
     """
-    share = progress.samples_done / max(progress.n_samples, 1)
-    filled = int(share * _WIDTH)
+    done = progress.samples_done / max(progress.n_samples, 1)
+    filled = int(done * _WIDTH)
     bar = "#" * filled + "." * (_WIDTH - filled)
-    end = f"{progress.seconds:.0f} s" if share == 1 else f"{_duration(progress.seconds_left)} left"
+    end = f"{progress.seconds:.0f} s" if done == 1 else f"{_duration(progress.seconds_left)} left"
     cells = f"{progress.cells_done:,}/{progress.n_cells:,} cells"
-    return f"localsvm [{bar}] {share:4.0%}  {cells}  {progress.rate:,.0f} rows/s  {end} "
+    return f"localsvm [{bar}] {done:4.0%}  {cells}  {progress.rate:,.0f} rows/s  {end} "
 
 
 def _duration(seconds: float) -> str:

@@ -1,27 +1,58 @@
-"""What a fitted estimator is beside its model, as plain values for a model file.
+"""The schemas of what a fitted estimator has beside its model: parameters, encoding of columns, operating point.
 
-Enters: parameters, columns, operating points, left-out scores. Leaves: dicts that `pack` takes; and back, checked.
+Enters: these objects. Leaves: dicts that `pack` takes; and back, checked.
 """
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from localsvm.cell.grid import Grid
-from localsvm.data.columns import Category, Columns
+from localsvm.data.columns import Category, Encoding
 from localsvm.decision.decide import Decision, OutOfFoldScores
 from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
 from localsvm.model.local_model import LocalModel
 from localsvm.partition import CoarseCells
-from localsvm.storage.fields import Fields
 from localsvm.storage.record import pack
+from localsvm.storage.schema import (
+    FINITE,
+    FRACTION,
+    NOT_NEGATIVE,
+    ORDERED,
+    Fields,
+    Values,
+    array,
+    flag,
+    integer,
+    items,
+    maybe,
+    real,
+    schema,
+    several,
+    table,
+    text,
+)
 
-Values = dict[str, Any]
+if TYPE_CHECKING:
+    from localsvm.estimators.base import LocalEstimator
+
+
+def estimator_values(estimator: LocalEstimator) -> Values:
+    """Return a fitted estimator without its model."""
+    kind = type(estimator)
+    if not kind.__module__.startswith("localsvm."):
+        raise InvalidParameter(f"{kind.__name__} is an estimator of your own: a model file cannot hold it. Pickle it.")
+    return {
+        "name": kind.__name__,
+        "parameters": parameter_values(estimator.get_params(deep=False), estimator.model_, estimator._seed),
+        "fitted": estimator._fitted_values(),
+    }
 
 
 def storable(name: str, value: Any) -> Any:
@@ -57,7 +88,7 @@ def parameter_values(parameters: Values, model: LocalModel, seed: int) -> Values
 
 def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Values:
     """Return the parameters of plain values."""
-    values = fields.table("parameters")
+    values: Values = fields.read("parameters", table())
     unknown = sorted(set(values) - set(known))
     if unknown:
         raise fields.refuse(f"it has parameters that this version does not know ({', '.join(unknown)})")
@@ -73,86 +104,76 @@ def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Valu
 
 # ------------------------------------------------------------------------------------------- columns
 
-
-def column_values(columns: Columns | None) -> Values | None:
-    """Return what was learned of columns as plain values."""
-    if columns is None:
-        return None
-    return {**vars(columns), "categories": [vars(category) for category in columns.categories]}
-
-
-def read_columns(fields: Fields | None, n_columns: int) -> Columns | None:
-    """Return the columns of plain values; the input has `n_columns`."""
-    if fields is None:
-        return None
-    columns = Columns(
-        numbers=fields.integers("numbers", n_columns),
-        fills=None if fields.is_none("fills") else fields.reals("fills"),
-        gappy=fields.integers("gappy", n_columns),
-        categories=tuple(_read_category(part, n_columns) for part in fields.parts("categories")),
-        category_value=fields.real("category_value"),
-        gap_value=fields.real("gap_value"),
-    )
-    if columns.fills is not None and len(columns.fills) != len(columns.numbers):
-        raise fields.refuse(f"it has {len(columns.fills)} medians of {len(columns.numbers)} columns")
-    return columns
+_CATEGORY = schema(
+    Category,
+    {
+        "column": integer(below="n_columns"),
+        "names": items(text()),
+        "pooled": flag(),
+        "missing": flag(),
+    },
+)
 
 
-def _read_category(fields: Fields, n_columns: int) -> Category:
-    column = fields.integer("column")
-    if column >= n_columns:
-        raise fields.refuse(f"it is of column {column} of {n_columns}")
-    return Category(column, fields.texts("names"), fields.flag("pooled"), fields.flag("missing"))
+def _wrong_fills(values: Values, _: Mapping[str, int]) -> str | None:
+    fills, count = values["fills"], len(values["numbers"])
+    return f"it has {len(fills)} medians of {count} columns" if fills is not None and len(fills) != count else None
 
+
+ENCODING = schema(
+    Encoding,
+    {
+        "numbers": items(integer(below="n_columns")),
+        "fills": maybe(items(real(FINITE))),
+        "gappy": items(integer(below="n_columns")),
+        "categories": several(_CATEGORY),
+        "category_value": real(FINITE),
+        "gap_value": real(FINITE),
+    },
+    check=_wrong_fills,
+)
+"""Axes that the caller knows: n_columns, those of the input."""
 
 # ----------------------------------------------------------------------------------------- decisions
 
-_RATES = ("threshold", "false_alarm", "detection")
+DECISION = schema(
+    Decision,
+    {
+        "point": schema(
+            OperatingPoint,
+            {
+                "machine": integer(),
+                "threshold": real(ORDERED),
+                "false_alarm": real(FRACTION),
+                "detection": real(FRACTION),
+            },
+        ),
+        "front": schema(
+            RocPoints,
+            {
+                "machine": array(np.int64, "n_points", within=NOT_NEGATIVE),
+                "threshold": array(np.float64, "n_points", within=ORDERED),
+                "false_alarm": array(np.float64, "n_points", within=FRACTION),
+                "detection": array(np.float64, "n_points", within=FRACTION),
+            },
+        ),
+    },
+)
 
-
-def decision_values(decision: Decision | None) -> Values | None:
-    """Return an operating point and the front it is on as plain values."""
-    if decision is None:
-        return None
-    point, front = decision.point, decision.front
-    return {
-        "point": {"machine": int(point.machine), **{name: float(getattr(point, name)) for name in _RATES}},
-        "front": {**vars(front), "machine": np.asarray(front.machine, dtype=np.int64)},
-    }
-
-
-def read_decision(fields: Fields | None) -> Decision | None:
-    """Return the decision of plain values."""
-    if fields is None:
-        return None
-    point, front = fields.part("point"), fields.part("front")
-    machine = front.array("machine", np.int64, None).astype(np.intp, copy=False)
-    return Decision(
-        OperatingPoint(point.integer("machine"), *(point.real(name) for name in _RATES)),
-        RocPoints(machine, *(front.array(name, np.float64, len(machine)) for name in _RATES)),
-    )
-
-
-def left_out_values(left_out: OutOfFoldScores | None) -> Values | None:
-    """Return left-out scores as plain values, in the types that files have."""
-    if left_out is None:
-        return None
-    return {
-        **vars(left_out),
-        "scores": np.asarray(left_out.scores, dtype=np.float64),
-        "y": np.asarray(left_out.y, dtype=np.float64),
-        "cell": np.asarray(left_out.cell, dtype=np.int64),
-    }
-
-
-def read_left_out(fields: Fields | None, n_machines: int) -> OutOfFoldScores | None:
-    """Return the left-out scores of plain values."""
-    if fields is None:
-        return None
-    scores = fields.array("scores", np.float64, None, n_machines)
-    cell = fields.array("cell", np.int64, len(scores)).astype(np.intp, copy=False)
-    n_cells = fields.integer("n_cells", least=1)
-    if len(cell) and not (cell.min() >= 0 and cell.max() < n_cells):
-        raise fields.refuse(f"it has samples of cells that are not among its {n_cells}")
-    y, weight, count = (fields.array(name, np.float64, len(scores)) for name in ("y", "weight", "count"))
-    return OutOfFoldScores(scores, y, weight, count, cell, n_cells)
+OUT_OF_FOLD = schema(
+    OutOfFoldScores,
+    {
+        "scores": array(np.float64, "n_samples", "n_machines"),
+        "y": array(np.float64, "n_samples", within=FINITE),
+        "weight": array(np.float64, "n_samples", within=NOT_NEGATIVE),
+        "count": array(np.float64, "n_samples", within=NOT_NEGATIVE),
+        "cell": array(np.int64, "n_samples", within=NOT_NEGATIVE),
+        "n_cells": integer(least=1),
+    },
+    check=lambda values, _: (
+        None
+        if values["cell"].max(initial=0) < values["n_cells"]
+        else f"it has samples of cells that are not among its {values['n_cells']}"
+    ),
+)
+"""Axes that the caller knows: n_machines."""

@@ -13,8 +13,8 @@ from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVR
 from localsvm.estimators.state import read_parameters
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import StoredModel, open_model
+from localsvm.storage.schema import Fields, table, text
 
 _KINDS: dict[str, type[LocalEstimator]] = {
     kind.__name__: kind for kind in (LocalSVC, LocalSVR, LocalQuantileRegressor, LocalExpectileRegressor)
@@ -60,10 +60,7 @@ def load(path: str | os.PathLike[str]) -> LocalEstimator:
 def estimator_of(stored: StoredModel, what: str) -> LocalEstimator:
     """Return the estimator of a model file that is open; `what` is its name in errors."""
     fields = Fields(stored.info, what).part("estimator")
-    name = fields.text("name")
-    if name not in _KINDS:
-        raise fields.refuse(f"its estimator is a {name!r}")
-    kind = _KINDS[name]
+    kind = _KINDS[fields.read("name", text(*_KINDS))]
     estimator = kind(**read_parameters(fields, kind._get_param_names(), stored.model))
     estimator._restore(stored, fields.part("fitted"))
     return estimator
@@ -71,4 +68,4 @@ def estimator_of(stored: StoredModel, what: str) -> LocalEstimator:
 
 def user_info(stored: StoredModel) -> dict[str, Any]:
     """Return what the caller of `save` wanted to keep with the model."""
-    return Fields(stored.info, "the model file").table("user")
+    return dict(Fields(stored.info, "the model file").read("user", table()))

@@ -1,7 +1,7 @@
-"""What to know about a fit that went through: choices at an edge, solves that stopped early.
+"""Warnings after a fit: hyper-parameters at the edge of the grid, solves that stopped early.
 
-Enters: trained cells and the settings they were trained with. Leaves: sentences, and warnings of them, that say how
-many and which grid to try instead.
+Enters: trained cells and the settings they were trained with. Leaves: sentences with the number of cells or solves and
+a better grid, and warnings of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
 from localsvm.errors import GridEdgeWarning, PrecisionWarning
 
-_FEW = 0.002  # of the solves: a grid whose corner is out of reach of single precision is none the worse for it
+_FEW = 0.002  # of the solves: in a corner of the grid single precision may not suffice, which does no harm
 _FACTOR = 5  # by which an advised range is wider than the one that was too narrow
 
 
@@ -34,7 +34,7 @@ def warn_of_precision(cells: Sequence[TrainedCell], settings: CellSettings, stac
 
 
 def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
-    """Say how many cells chose which end of the grid, and what to do."""
+    """Return how many cells chose which end of the grid, and what to do."""
     counts = Counter(cell.edge for cell in cells if cell.edge is not None)
     return [
         f"{count} of {len(cells)} cells chose the {edge}; {_wider(settings.own_grid, edge)}."
@@ -43,7 +43,7 @@ def edge_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list
 
 
 def precision_sentences(cells: Sequence[TrainedCell], settings: CellSettings) -> list[str]:
-    """Say how many solves could not be certified, if they are more than a few, and what to do."""
+    """Return how many solves could not be certified, if they are more than a few, and what to do."""
     unconverged = sum(cell.certificates.n_unconverged for cell in cells)
     solves = sum(int(np.isfinite(cell.certificates.gap).sum()) * len(cell.width) for cell in cells)
     if unconverged <= _FEW * solves:

@@ -1,4 +1,4 @@
-"""What a fitted estimator is worth on rows that it has not seen: streamed, with confidence intervals.
+"""Evaluation of a fitted estimator on test rows, block by block, with confidence intervals.
 
 >>> from localsvm import LocalSVC
 >>> from localsvm.data import toy_mixture

@@ -1,7 +1,7 @@
-"""Which way to train on some rows: cells of two sizes, one machine on a sample, or random chunks.
+"""Comparison of partitions for given data: cells of two sizes, one SVM on a sample, or random chunks.
 
-Enters: rows and targets, perhaps an estimator. Leaves: a `Verdict`. Locality does not always win: the paper's SUSY is
-a set where chunks are as good.
+Enters: rows and targets, optionally an estimator. Leaves: a `Verdict`. Spatial cells are not always better: on SUSY, in
+the paper, random chunks are as good.
 """
 
 from __future__ import annotations
@@ -20,63 +20,63 @@ from localsvm.data.labels import Labels
 from localsvm.data.rows import smallest_hashes
 from localsvm.errors import InvalidData
 from localsvm.estimators import LocalSVC, LocalSVR
-from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike
+from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike, check_training_data
 from localsvm.evaluation.intervals import Estimate
 from localsvm.evaluation.paired import Losses
-from localsvm.fit.prepare import FitSettings, present_rows
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress
-from localsvm.fit.trial import TargetRows, Trial, run_trial
-from localsvm.partition.base import hash_blocks
+from localsvm.fit.trial import Trial, run_trial
 from localsvm.partition.build import AUTO_SIZES, PartitionPlan
 
 _LARGER_CELLS = 2.5
-_SUBSAMPLE = 4  # cells: rows of the one machine
-_CHUNKS = 16  # that are averaged; more make the mean hardly better
-_TRIED = 24  # cells, by their rows: of larger ones fewer
-_HELD_OUT = 5  # one row of so many
+_SUBSAMPLE = 4  # size of the sample for the single SVM, in cells
+_CHUNKS = 16  # chunks to average; more hardly improve the mean
+_TRIED = 24  # cells to train, measured in rows: fewer larger ones
+_HELD_OUT = 5  # one row in five is held out
 _FEWEST_ROWS = 100
-_SHOWN_ROWS = 100_000  # whose prediction is timed, in words
+_SHOWN_ROWS = 100_000  # rows of the forecast prediction time
 _MEASURES = {"squared": "mean squared error", "pinball": "pinball loss", "expectile": "expectile loss"}
 
 
 @dataclass(frozen=True)
 class Way:
-    """A way to train, and what it is worth."""
+    """A way to train, its loss on held-out rows and its forecast times."""
 
     name: str
     parameters: dict[str, Any]
-    """Of the estimator."""
+    """Parameters of the estimator."""
     n_rows: int
-    """Rows that it trains on, of all there are."""
+    """Number of rows that it trains on."""
     n_cells: int
     tried_cells: int
     loss: Estimate
-    """On rows that were held out, with its 95 % interval."""
+    """Mean loss on held-out rows, with its 95 % interval."""
     fit_seconds: float
-    """Forecast, on all rows."""
+    """Forecast time of a fit to all rows."""
     predict_seconds: float
-    """Forecast, of 100 000 rows."""
+    """Forecast time to predict 100 000 rows."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """All ways that were tried, and the one to take."""
+    """All ways that were compared, and the recommended one."""
 
     measure: str
-    """What the loss is: "error", "mean squared error", ..."""
+    """Name of the loss: "error", "mean squared error", ..."""
     n_rows: int
     n_features: int
     held_out: int
-    """Rows that were not trained on."""
+    """Number of held-out rows."""
     ways: tuple[Way, ...]
     chosen: Way
     sentence: str
-    """Which way to take, and why."""
+    """Recommendation with its reasons."""
     seconds: float
-    """What finding out took."""
+    """Time of the comparison."""
 
     def __str__(self) -> str:
-        """Return a table of the ways, and the verdict."""
+        """Return a table of the ways, and the recommendation."""
         header = ("", self.measure, "95 % interval", "fit, s", f"predict {_SHOWN_ROWS:,}, s", "cells")
         lines = [header, *(self._line(way) for way in self.ways)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
@@ -100,11 +100,11 @@ def advise(
     estimator: LocalEstimator | None = None,
     callback: OnProgress | None = None,
 ) -> Verdict:
-    """Compare ways to train on these rows, and say which one to take.
+    """Compare ways to train on given data, and recommend one.
 
-    One row of five is held out. Cells of two sizes are those of a fit to all others, of which about two dozen are
-    trained; one machine is trained on a random sample, and random chunks on 16 of them. Of the ways whose loss is
-    within one standard error of the least, the one that is fastest in fitting and predicting all rows is taken.
+    One row in five is held out. Compared are spatial cells of two sizes, of which about two dozen are trained, one SVM
+    on a random sample, and 16 random chunks. Among the ways whose loss is within one standard error of the
+    lowest, the one that fits and predicts all rows fastest is recommended.
 
     Parameters
     ----------
@@ -115,15 +115,15 @@ def advise(
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the samples.
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor, optional
-        Has the parameters, `cell_size` among them, which is 2000 for "auto"; `partition` is what is compared. Not
-        fitted. By default `LocalSVC()` for classes and `LocalSVR()` for other numbers.
+        Estimator whose parameters are used, except `partition`; it is not fitted. `cell_size="auto"` means 2000. By
+        default `LocalSVC()` for class labels and `LocalSVR()` for other numbers.
     callback : callable, optional
-        Called with the `Progress` of the cells that are trained, from none to all for each way.
+        Called with the `Progress` of training, once per cell, for each way.
 
     Returns
     -------
     Verdict
-        Loss with its interval, and forecast seconds, of every way; ``print`` shows a table.
+        Loss with its interval and forecast times of every way; ``print`` shows a table.
 
     Examples
     --------
@@ -133,16 +133,16 @@ def advise(
     >>> estimator = localsvm.LocalSVC(cell_size=300, grid=3, scaling="minmax")
     >>> verdict = localsvm.advise(X[:3000], y[:3000], estimator=estimator)
     >>> [way.name for way in verdict.ways]
-    ['cells of 300 rows', 'cells of 750 rows', 'one machine on 1,200 rows', 'random chunks of 300 rows']
+    ['cells of 300 rows', 'cells of 750 rows', 'one SVM on 1,200 rows', 'random chunks of 300 rows']
     >>> verdict.chosen in verdict.ways
     True
     >>> better = estimator.set_params(**verdict.chosen.parameters)
     """
     begin = time.perf_counter()
     estimator = _estimator_for(y) if estimator is None else clone(estimator)
-    checked = estimator._check(X, y, sample_weight)
-    settings = replace(checked.settings, checkpoint=None)
-    rows, held_out = _split(TargetRows(*present_rows(checked.rows, checked.target, checked.weight)), settings)
+    data = check_training_data(estimator, X, y, sample_weight)
+    settings = data.settings
+    rows, held_out = _split(data.rows.present(), settings.seed)
     tried = dict(_try_all(rows, held_out, settings, callback))
     chosen = _choose(tried, len(rows.y) + len(held_out.y))
     reduction = settings.cell.reduction
@@ -164,12 +164,14 @@ def _estimator_for(y: TargetsLike) -> LocalEstimator:
     return LocalSVC() if is_class else LocalSVR()
 
 
-def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetRows]:
-    """Hold rows out by their content: equal rows are on the same side, and sums round alike for any order."""
+def _split(rows: TargetRows, seed: int) -> tuple[TargetRows, TargetRows]:
+    """Hold rows out by content hash: duplicates are on one side, and the result does not depend on row order."""
     if len(rows.y) < _FEWEST_ROWS:
-        raise InvalidData(f"advice needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Use LocalSVC().")
-    # Another seed than that of the fit, whose samples are those of small hashes.
-    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed + 1, map)
+        raise InvalidData(
+            f"advise needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Fit an estimator directly."
+        )
+    # A different seed than in the fit, whose samples are the rows with the smallest hashes.
+    hashes = rows.hashes(seed + 1)
     out = hashes % np.uint64(_HELD_OUT) == 0
     numbers = np.flatnonzero(out)
     return rows.some(np.flatnonzero(~out)), rows.some(numbers[np.argsort(hashes[numbers], kind="stable")])
@@ -177,13 +179,13 @@ def _split(rows: TargetRows, settings: FitSettings) -> tuple[TargetRows, TargetR
 
 @dataclass(frozen=True)
 class _Plan:
-    """A way before it is tried."""
+    """A way to train, before the trial."""
 
     name: str
     partition: str
     cell_size: int
     n_rows: int
-    """Of the rows to train on, that are used."""
+    """Number of training rows to use."""
 
 
 def _plans(n: int, size: int) -> Iterator[_Plan]:
@@ -192,7 +194,7 @@ def _plans(n: int, size: int) -> Iterator[_Plan]:
     if larger < n:
         yield _Plan(f"cells of {larger:,} rows", "voronoi", larger, n)
     if size < n:
-        yield _Plan(f"one machine on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
+        yield _Plan(f"one SVM on {'all' if sampled == n else f'{sampled:,}'} rows", "none", size, sampled)
         yield _Plan(f"random chunks of {size:,} rows", "chunks", size, min(n, _CHUNKS * size))
 
 
@@ -200,25 +202,25 @@ def _try_all(
     rows: TargetRows, held_out: TargetRows, settings: FitSettings, callback: OnProgress | None
 ) -> Iterator[tuple[Losses, Way]]:
     n, size = len(rows.y), settings.partition.cell_size or AUTO_SIZES[0]
-    hashes = hash_blocks(rows.X.__getitem__, rows.X.shape, settings.seed, map)
+    hashes = rows.hashes(settings.seed)
     first: Losses | None = None
     for plan in _plans(n, size):
         some = rows if plan.n_rows == n else rows.some(smallest_hashes(hashes, plan.n_rows))
-        # What predicts everywhere predicts the rows that the first cells have predicted.
+        # Models that predict all rows are compared on the rows that the cells of the first trial predicted.
         tested = held_out if plan.partition == "voronoi" or first is None else held_out.some(first.number)
         own = replace(settings, partition=PartitionPlan(plan.partition, plan.cell_size))
         trial = run_trial(some, tested, own, _TRIED * size, callback)
         losses = _losses(trial, tested, first if tested is not held_out else None)
         first = first or losses
-        # The fit has the held-out rows, too; a sample stays as it is; of chunks there are as many more as rows.
+        # A fit to all rows includes the held-out ones; the sample keeps its size, chunks grow in number.
         times = 1.0 if plan.partition == "none" and plan.n_rows < n else (n + len(held_out.y)) / len(some.y)
-        yield losses, _way(plan, trial, losses.mean(is_share=settings.cell.reduction.is_classification), times)
+        yield losses, _way(plan, trial, losses.mean(is_proportion=settings.cell.reduction.is_classification), times)
 
 
 def _losses(trial: Trial, tested: TargetRows, first: Losses | None) -> Losses:
-    """Return the losses of a trial; on the rows of the first one, by their numbers and cells there."""
+    """Return the losses of a trial, with the row indices and cells of the first trial if it was on the same rows."""
     if len(trial.number) == 0:
-        raise InvalidData("no row that was held out fell into a cell that was tried: give more rows.")
+        raise InvalidData("no held-out row fell into a trained cell. Pass more rows.")
     weight = tested.weight[trial.number]
     if first is None:
         return Losses(trial.number, trial.loss, weight, trial.cell, 1 - trial.tried_cells / trial.n_cells)
@@ -226,7 +228,7 @@ def _losses(trial: Trial, tested: TargetRows, first: Losses | None) -> Losses:
 
 
 def _way(plan: _Plan, trial: Trial, loss: Estimate, times: float) -> Way:
-    more = times if plan.partition == "chunks" else 1.0  # of chunks, all of which predict
+    more = times if plan.partition == "chunks" else 1.0  # every chunk predicts every row
     return Way(
         name=plan.name,
         parameters={"partition": plan.partition, "cell_size": plan.cell_size},
@@ -240,7 +242,7 @@ def _way(plan: _Plan, trial: Trial, loss: Estimate, times: float) -> Way:
 
 
 def _choose(tried: dict[Losses, Way], n_rows: int) -> Losses:
-    """Return the fastest of those that are not worse than the best."""
+    """Return the fastest way that is not significantly worse than the best."""
     best = min(tried, key=lambda losses: tried[losses].loss.value)
 
     def seconds(losses: Losses) -> float:
@@ -256,21 +258,21 @@ def _is_worse(losses: Losses, other: Losses) -> bool:
 
 
 def _sentence(tried: dict[Losses, Way], chosen: Losses, measure: str) -> str:
-    def told(some: list[Way]) -> str:
+    def listed(some: list[Way]) -> str:
         return ", ".join(f"{way.name} ({_shown(way.loss.value, measure)})" for way in some)
 
     way = tried[chosen]
     use = f"Use {way.name}: {measure} {_shown(way.loss.value, measure)}, about {way.fit_seconds:.3g} s to fit."
     if len(tried) == 1:
-        return f"{use} All rows are one cell: there is nothing to choose."
+        return f"{use} All rows fit into one cell, so there is nothing to compare."
     worse = [tried[losses] for losses in tried if _is_worse(losses, chosen)]
     alike = [other for other in tried.values() if other is not way and other not in worse]
     if way.parameters["partition"] != "voronoi":
-        use += " Cells gain nothing here."
+        use += " Spatial cells do not improve on it."
     elif all(other in worse for other in tried.values() if other.parameters["partition"] != "voronoi"):
-        use += " Locality pays here."
-    parts = [f"Worse: {told(worse)}."] if worse else []
-    parts += [f"As good, as far as this tells, but slower: {told(alike)}."] if alike else []
+        use += " Spatial cells are better on these data."
+    parts = [f"Worse: {listed(worse)}."] if worse else []
+    parts += [f"Not significantly different, but slower: {listed(alike)}."] if alike else []
     return " ".join([use, *parts])
 
 

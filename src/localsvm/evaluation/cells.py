@@ -1,6 +1,6 @@
-"""The evaluated rows by cell: which cells err most.
+"""Test results by cell, and the cells with the highest loss.
 
-Enters: cell, loss and class of every row. Leaves: `CellTotals`, and the worst cells with what is known from training.
+Enters: cell, loss and class of every row. Leaves: `CellTotals`, and a `CellResult` for each of the worst cells.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.data.types import FloatArray
 from localsvm.evaluation.places import Places
 from localsvm.evaluation.result import CellResult, CellTotals
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 WORST_CELLS = 20
-"""Cells that are named."""
+"""Number of worst cells in an evaluation."""
 
-_PRIOR_ROWS = 20.0  # of mean loss, that every cell is given before cells are compared
-_MOST_NUMBERS = 1_000_000  # kept by cell and class
+_PRIOR_ROWS = 20.0  # losses are shrunk towards the mean by this many rows
+_MOST_NUMBERS = 1_000_000  # most entries of the table of cells and classes
 
 
 class CellSums:
@@ -35,7 +35,7 @@ class CellSums:
         self._classes = np.zeros((n_cells, n_classes)) if has_classes else None
 
     def add(self, cell: IntArray, loss: FloatArray, weight: FloatArray, label: IntArray | None) -> None:
-        """Add rows; a label of the model is below the number of its classes."""
+        """Add rows; a label that the model does not know is the number of classes."""
         n_cells = len(self._weight)
         self._n_rows += np.bincount(cell[weight > 0], minlength=n_cells)
         self._weight += np.bincount(cell, weight, n_cells)
@@ -47,7 +47,7 @@ class CellSums:
             self._classes += np.bincount(place, weight[known], self._classes.size).reshape(self._classes.shape)
 
     def totals(self) -> CellTotals:
-        """Return rows, mean loss and classes of all cells."""
+        """Return number of rows, mean loss and classes of all cells."""
         return CellTotals(
             n_rows=tuple(self._n_rows.tolist()),
             loss=tuple(_known(loss) for loss in self._mean_loss().tolist()),
@@ -55,13 +55,13 @@ class CellSums:
         )
 
     def worst(self, estimator: Any) -> tuple[CellResult, ...]:
-        """Return the cells of largest loss, few rows taken for what they say."""
+        """Return the cells with the highest shrunk loss."""
         places = Places(estimator)
         worst = worst_cells(self._mean_loss(), self._n_rows)[:WORST_CELLS]
         return tuple(self._result(int(cell), estimator.cells_[cell], places) for cell in worst)
 
     def _mean_loss(self) -> FloatArray:
-        """Return the mean loss by cell, NaN where there are no rows."""
+        """Return the mean loss per cell, NaN without rows."""
         none = np.full(len(self._loss), np.nan)
         return np.asarray(np.divide(self._loss, self._weight, out=none, where=self._weight > 0))
 
@@ -81,20 +81,16 @@ class CellSums:
 
 
 def worst_cells(loss: FloatArray, n_rows: IntArray) -> IntArray:
-    """Return the cells of known loss, the worst first: each counts as if it had a few rows of mean loss more.
+    """Return the cells with rows in descending order of their loss, shrunk towards the mean.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.evaluation.cells import worst_cells
     >>> worst_cells(np.array([0.1, 1.0, 0.4, np.nan]), np.array([500, 1, 500, 0])).tolist()
     [2, 1, 0]
     """
     known = np.flatnonzero(np.isfinite(loss) & (n_rows > 0))
     loss, n_rows = loss[known], n_rows[known]
     mean = loss @ n_rows / max(n_rows.sum(), 1)
-    careful = (n_rows * loss + _PRIOR_ROWS * mean) / (n_rows + _PRIOR_ROWS)
-    return known[np.argsort(-careful, kind="stable")]
+    shrunk = (n_rows * loss + _PRIOR_ROWS * mean) / (n_rows + _PRIOR_ROWS)
+    return known[np.argsort(-shrunk, kind="stable")]
 
 
 def _known(value: Any) -> Any:

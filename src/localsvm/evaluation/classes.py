@@ -1,6 +1,6 @@
-"""Classes: errors, rates and probabilities from a confusion matrix and a few sums.
+"""Evaluation of a classifier from streamed sums: error, rates, log-loss and calibration.
 
-Enters: labels and predicted probabilities of blocks of rows. Leaves: measures, the confusion matrix, reliability.
+Enters: labels and predicted probabilities, block by block. Leaves: measures, confusion matrix, reliability bins.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from localsvm.data.types import FloatArray
 from localsvm.estimators.targets import read_labels
-from localsvm.evaluation.intervals import Estimate, Means, combined, share
+from localsvm.evaluation.intervals import Estimate, Means, combined, proportion
 from localsvm.evaluation.result import Confusion, Label, Measure, ReliabilityBin
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.intp]
 
 BINS = 15
-"""Bins of probability, of equal width."""
+"""Number of probability bins, of equal width."""
 
-_MOST_UNKNOWN = 20  # labels that the model does not know are named, no more
+_MOST_UNKNOWN = 20  # unknown labels that are listed
 
 
 class ClassTally:
@@ -33,15 +33,15 @@ class ClassTally:
         self._labels = tuple(_plain(label) for label in estimator.classes_.tolist())
         self._index = {label: index for index, label in enumerate(estimator.classes_.tolist())}
         self.n_classes = k = len(self._labels)
-        # By true and predicted class; the last true class is that of unknown labels.
+        # By true and predicted class; the last row is for unknown labels.
         self._weight, self._squares = np.zeros((k + 1, k)), np.zeros((k + 1, k))
         self._log_loss = Means(1)
-        self._bins = np.zeros((4, BINS))  # weight, its square, probability, what was seen
+        self._bins = np.zeros((4, BINS))  # sums of weight, weight^2, predicted probability, observed events
         self._n_unknown = 0
         self._unknown: dict[Label, None] = {}
 
     def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, IntArray]:
-        """Add a block of rows; return whether each is wrong, and the number of its label."""
+        """Add a block of rows; return the 0-1 loss and the label index of each row."""
         label = self._numbers(y, weight)
         probability = self._estimator.predict_proba(X)
         predicted = probability.argmax(axis=1)
@@ -53,7 +53,7 @@ class ClassTally:
         return (predicted != label).astype(np.float64), label
 
     def _numbers(self, y: ArrayLike, weight: FloatArray) -> IntArray:
-        """Return the number of each label; one that the model does not know has the number after the last."""
+        """Return the index of each label; unknown labels have the index after the last class."""
         distinct, inverse = np.unique(read_labels(y, len(weight)), return_inverse=True)
         rows = np.bincount(inverse, weight > 0, len(distinct)).astype(np.intp)
         numbers = np.full(len(distinct), self.n_classes)
@@ -71,7 +71,7 @@ class ClassTally:
     ) -> None:
         rows = np.arange(len(label))
         self._log_loss.add(-np.log(probability[rows, label])[:, None], weight)
-        # Of two classes the probability of the second; of more, that of the predicted one.
+        # The event is the second of two classes; with more classes, that the prediction is right.
         event = np.ones_like(label) if self.n_classes == 2 else predicted
         p = probability[rows, event]
         number = np.minimum((BINS * p).astype(np.intp), BINS - 1)
@@ -79,7 +79,7 @@ class ClassTally:
             sums += np.bincount(number, by, BINS)
 
     def measures(self) -> tuple[Measure, ...]:
-        """Return the measures that have a value."""
+        """Return all measures that are defined."""
         found = {"error": self._error(), "balanced_accuracy": self._balanced_accuracy()}
         if self._log_loss.total > 0:
             found["log_loss"] = self._log_loss.mean(0)
@@ -90,47 +90,47 @@ class ClassTally:
         rates = self._rates() if self.n_classes == 2 else {}
         return (*named, *(Measure(name, e.value, e.low, e.high) for name, e in rates.items() if e is not None))
 
-    def _share(self, part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Estimate | None:
-        """Return the share of some entries of the confusion matrix among others."""
+    def _proportion(self, part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Estimate | None:
+        """Return the weight of some entries of the confusion matrix relative to others."""
         total = float(self._weight[whole].sum())
         if total == 0:
             return None
-        return share(float(self._weight[part & whole].sum()), total, float(self._squares[whole].sum()))
+        return proportion(float(self._weight[part & whole].sum()), total, float(self._squares[whole].sum()))
 
     def _entries(self, true: int | None = None, predicted: int | None = None) -> NDArray[np.bool_]:
-        """Return the entries of a true or a predicted class, or of both."""
+        """Return a mask of the entries with a true and a predicted class; None is any class."""
         entries = np.zeros(self._weight.shape, dtype=np.bool_)
         entries[slice(None) if true is None else true, slice(None) if predicted is None else predicted] = True
         return entries
 
     def _error(self) -> Estimate | None:
-        return self._share(~np.eye(*self._weight.shape, dtype=np.bool_), self._entries())
+        return self._proportion(~np.eye(*self._weight.shape, dtype=np.bool_), self._entries())
 
     def _balanced_accuracy(self) -> Estimate | None:
-        """Return the mean share of each class that is found, over the classes that occur."""
-        shares = [self._share(self._entries(c, c), self._entries(true=c)) for c in range(self.n_classes)]
-        found = [estimate for estimate in shares if estimate is not None]
+        """Return the mean recall over the classes that occur."""
+        recalls = [self._proportion(self._entries(c, c), self._entries(true=c)) for c in range(self.n_classes)]
+        found = [estimate for estimate in recalls if estimate is not None]
         if not found:
             return None
         mean = float(np.mean([estimate.value for estimate in found]))
         return combined(mean, found, [1 / len(found)] * len(found))
 
     def _rates(self) -> dict[str, Estimate | None]:
-        """Return what is asked of two classes; the second one is positive."""
+        """Return the measures of binary classification; the second class is positive."""
         hits = self._entries(1, 1)
-        tpr = self._share(hits, self._entries(true=1))
-        tnr = self._share(self._entries(0, 0), self._entries(true=0))
+        tpr = self._proportion(hits, self._entries(true=1))
+        tnr = self._proportion(self._entries(0, 0), self._entries(true=0))
         found = {"tpr": tpr, "tnr": tnr}
         if tpr is not None and tnr is not None:
             found["tpr_tnr"] = combined(tpr.value * tnr.value, [tpr, tnr], [tnr.value, tpr.value])
-        # F1 is an increasing function of the share of hits among hits, misses and false alarms.
-        jaccard = self._share(hits, self._entries(true=1) | self._entries(predicted=1))
+        # F1 = 2 J / (1 + J), with J = TP / (TP + FN + FP).
+        jaccard = self._proportion(hits, self._entries(true=1) | self._entries(predicted=1))
         found["f1"] = jaccard and jaccard.through(lambda j: 2 * j / (1 + j))
-        found["precision"] = self._share(hits, self._entries(predicted=1))
+        found["precision"] = self._proportion(hits, self._entries(predicted=1))
         return found
 
     def details(self) -> dict[str, Any]:
-        """Return the confusion matrix and the bins of probability."""
+        """Return the confusion matrix and the reliability bins."""
         counts = tuple(tuple(row) for row in self._weight[:-1].tolist())
         confusion = Confusion(self._labels, counts, self._n_unknown, tuple(self._unknown))
         return {"confusion": confusion, "reliability": self._reliability()}
@@ -139,7 +139,7 @@ class ClassTally:
         found = []
         for weight, squares, predicted, seen in self._bins.T.tolist():
             if weight > 0:
-                observed = share(min(seen, weight), weight, squares)
+                observed = proportion(min(seen, weight), weight, squares)
                 ends = (observed.value, observed.low, observed.high)
                 found.append(ReliabilityBin(predicted / weight, *ends, weight / float(self._bins[0].sum())))
         return tuple(found)

@@ -1,6 +1,6 @@
-"""Evaluation of a fitted estimator, block after block: memory does not depend on the number of rows.
+"""Evaluation of a fitted estimator block by block, in memory independent of the number of rows.
 
-Enters: a fitted estimator, then rows with what is true of them. Leaves: an `Evaluation`.
+Enters: a fitted estimator, then rows with labels or targets. Leaves: an `Evaluation`.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator
-from localsvm.estimators.weights import read_weights
+from localsvm.estimators.targets import read_weights
 from localsvm.evaluation.cells import CellSums
 from localsvm.evaluation.classes import ClassTally
 from localsvm.evaluation.numbers import LevelTally, MeanTally
 from localsvm.evaluation.result import Evaluation
-from localsvm.partition.base import AveragingPartition
 from localsvm.tasks import Levels
 
 
 class Evaluator:
-    """Measures a fitted estimator on rows that it has not seen.
+    """Evaluate a fitted estimator on test rows, block by block.
 
-    Classes: the error, balanced accuracy, log-loss and calibration error; of two classes also the rates at which the
-    second, positive one (``tpr``) and the first one (``tnr``) are found, their product, F1 and precision. Means: RMSE,
-    MAE, R2. Quantiles: the pinball loss and the share of targets at most the prediction, which should be the level.
-    Expectiles: their loss. All come with 95 % intervals where these make sense, and with the cells that err most.
+    Classifiers: error, balanced accuracy, log-loss and calibration error; for two classes also the true positive and
+    true negative rates (``tpr``, ``tnr``; the second class is positive), their product, F1 and precision. `LocalSVR`:
+    RMSE, MAE, R2. Quantiles: the pinball loss, and the fraction of targets at or below the prediction, which should be
+    the level. Expectiles: the expectile loss. Measures have 95 % confidence intervals where these are defined; the
+    cells with the highest loss are listed.
 
     Parameters
     ----------
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-        Fitted.
+        Fitted estimator.
 
     Examples
     --------
@@ -61,8 +61,7 @@ class Evaluator:
             self._tally = LevelTally(estimator)
         else:
             self._tally = MeanTally(estimator)
-        together = isinstance(model.partition, AveragingPartition)
-        self._cells = None if together else CellSums(len(model.cells), self._tally.n_classes)
+        self._cells = None if model.averages else CellSums(len(model.cells), self._tally.n_classes)
 
     def add(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> None:
         """Add a block of rows.
@@ -72,9 +71,9 @@ class Evaluator:
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Samples.
         y : array-like of shape (n_samples,), or (n_samples, n_targets)
-            What is true of them. A label that the model does not know is an error.
+            True labels or targets. A label that the model does not know counts as an error.
         sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples; 0 is as if absent.
+            Weights of the samples; those with weight 0 are ignored.
         """
         weight = read_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
         if not weight.any():
@@ -85,15 +84,15 @@ class Evaluator:
             self._cells.add(self._estimator.apply(X), loss, weight, label)
 
     def result(self) -> Evaluation:
-        """Return what came out so far.
+        """Return the evaluation of all rows added so far.
 
         Returns
         -------
         Evaluation
-            Plain numbers and text; ``dataclasses.asdict`` of it is ready for JSON.
+            Numbers and text only; ``dataclasses.asdict`` gives data for JSON.
         """
         if self._n_rows == 0:
-            raise InvalidData("there are no rows to evaluate: add some that have a positive weight.")
+            raise InvalidData("there are no rows to evaluate. Add rows with positive weights.")
         return Evaluation(
             task=self._tally.task,
             n_rows=self._n_rows,

@@ -1,7 +1,7 @@
-"""Confidence intervals of 95 %: of shares, of means, and of what is made of them.
+"""95 % confidence intervals of proportions, means, and functions of them.
 
-Enters: sums over rows. Leaves: an `Estimate`. Rows are taken as independent; weighted rows count as many as equally
-weighted ones of the same variance, (sum w)^2 / sum w^2.
+Enters: sums over rows. Leaves: an `Estimate`. Rows are assumed to be independent; the effective number of weighted
+rows is (sum w)^2 / sum w^2.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
 
 Z = 1.959963984540054
-"""The 97.5 % quantile of the normal distribution: an interval reaches as many standard errors."""
+"""The 97.5 % quantile of the normal distribution."""
 
-_LARGEST_LOG = 50.0  # an outlier of hardly any weight says nothing, but in finite numbers
+_LARGEST_LOG = 50.0  # bounds the exponent, so that ends of intervals stay finite
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the ends of its interval."""
+    """A value with the ends of its confidence interval."""
 
     value: float
     low: float
@@ -32,35 +31,16 @@ class Estimate:
     def through(self, function: Callable[[float], float]) -> Estimate:
         """Return the estimate of an increasing function of the value.
 
-        Examples
-        --------
-        >>> import math
-        >>> from localsvm.evaluation.intervals import Estimate
         >>> Estimate(4.0, 1.0, 9.0).through(math.sqrt)
         Estimate(value=2.0, low=1.0, high=3.0)
         """
         return Estimate(function(self.value), function(self.low), function(self.high))
 
 
-def share(part: float, whole: float, squares: float) -> Estimate:
-    """Return the share of a part of the rows, with Wilson's interval.
+def proportion(part: float, whole: float, squares: float) -> Estimate:
+    """Return the proportion part/whole of the rows with Wilson's interval; squares is the sum of all w^2.
 
-    Parameters
-    ----------
-    part, whole : float
-        Weight of the part, and of all rows.
-    squares : float
-        Sum of the squared weights of all rows.
-
-    Returns
-    -------
-    Estimate
-        The interval is never empty and stays within 0 and 1.
-
-    Examples
-    --------
-    >>> from localsvm.evaluation.intervals import share
-    >>> found = share(2.0, 10.0, 10.0)
+    >>> found = proportion(2.0, 10.0, 10.0)
     >>> round(found.low, 3), found.value, round(found.high, 3)
     (0.057, 0.2, 0.51)
     """
@@ -72,14 +52,11 @@ def share(part: float, whole: float, squares: float) -> Estimate:
 
 
 def combined(value: float, parts: Sequence[Estimate], slopes: Sequence[float]) -> Estimate:
-    """Return a function of independent shares, itself a share, with the square-and-add interval (Zou and Donner, 2008).
+    """Return a function of independent proportions, itself in [0, 1], with its MOVER interval (Zou and Donner, 2008).
 
-    The distances of the ends of the parts are added as standard errors would be, each times the slope of the function,
-    so that the interval keeps the asymmetry of its parts.
+    Distances from the values to the ends are combined like standard errors, times the slopes of the function, so that
+    the interval keeps the asymmetry of its parts.
 
-    Examples
-    --------
-    >>> from localsvm.evaluation.intervals import Estimate, combined
     >>> half = Estimate(0.5, 0.4, 0.8)
     >>> combined(0.5, [half], [1.0]) == half
     True
@@ -90,7 +67,7 @@ def combined(value: float, parts: Sequence[Estimate], slopes: Sequence[float]) -
 
 
 class Means:
-    """Streamed means of some quantities, and their covariance: sums of products with a column of ones before them."""
+    """Streamed means and covariance of several quantities: sums of products, with a leading column of ones."""
 
     def __init__(self, count: int) -> None:
         self._products = np.zeros((count + 1, count + 1))
@@ -104,7 +81,7 @@ class Means:
 
     @property
     def total(self) -> float:
-        """Weight of all rows."""
+        """Total weight of the rows."""
         return float(self._products[0, 0])
 
     @property
@@ -113,20 +90,20 @@ class Means:
         return np.asarray(self._products[0, 1:] / self.total)
 
     def estimate(self, value: float, slopes: FloatArray) -> Estimate:
-        """Return a function of the means, by its value and slopes there, with its normal interval."""
+        """Return a function of the means, given its value and gradient, with its normal interval (delta method)."""
         covariance = self._products[1:, 1:] / self.total - np.outer(self.values, self.values)
         variance = max(float(slopes @ covariance @ slopes), 0.0) * self._squares / self.total**2
         half = Z * math.sqrt(variance)
         return Estimate(value, value - half, value + half)
 
     def mean(self, number: int) -> Estimate:
-        """Return one of the means, of a quantity that is never negative."""
+        """Return the mean of a non-negative quantity."""
         return self.positive(float(self.values[number]), np.eye(len(self.values))[number])
 
     def positive(self, value: float, slopes: FloatArray) -> Estimate:
-        """Return a function of the means that is never negative; the interval is normal in its logarithm.
+        """Return a non-negative function of the means; its interval is normal on the log scale.
 
-        Losses have long tails: an interval that reaches as far up as down would miss large means too often.
+        Losses have long right tails, for which a symmetric interval has too little coverage.
         """
         if value == 0:
             return Estimate(0.0, 0.0, 0.0)

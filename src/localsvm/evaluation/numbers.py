@@ -1,6 +1,6 @@
-"""Numbers: squared and absolute errors, and the losses of quantiles and expectiles, from streamed moments.
+"""Evaluation of regressors from streamed moments: errors of means, losses of quantiles and expectiles.
 
-Enters: targets and predictions of blocks of rows. Leaves: measures, pairs of true and predicted values, reliability.
+Enters: targets and predictions, block by block. Leaves: measures, pairs of true and predicted values, reliability bins.
 """
 
 from __future__ import annotations
@@ -11,20 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
 from localsvm.estimators.targets import check_targets
-from localsvm.evaluation.intervals import Estimate, Means, share
+from localsvm.evaluation.intervals import Estimate, Means, proportion
 from localsvm.evaluation.result import Measure, Pairs, ReliabilityBin
 from localsvm.model.local_model import LocalModel
 from localsvm.tasks.losses import Expectile, Pinball
-
-FloatArray = NDArray[np.float64]
 
 _PAIR_BINS = 48
 
 
 class MeanTally:
-    """Sums over rows with one or several targets, whose means are predicted."""
+    """Sums over rows with one or several targets, predicted by a `LocalSVR`."""
 
     task = "means"
     n_classes = 0
@@ -32,18 +31,18 @@ class MeanTally:
     def __init__(self, estimator: Any) -> None:
         self._estimator = estimator
         self._n_targets = estimator.model_.reduction.n_targets
-        # Of every target: |r|, r^2, z, z^2, with r the residual and z the target, less a shift against rounding.
+        # Per target: |r|, r^2, z, z^2, with residual r and z the target minus a shift that avoids cancellation.
         self._moments = [Means(4) for _ in range(self._n_targets)]
         self._shift: FloatArray | None = None
         self._pairs = [_PairCounts(estimator.model_, output) for output in range(self._n_targets)]
 
     def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, None]:
-        """Add a block of rows; return the loss of each."""
+        """Add a block of rows; return the loss of each row."""
         target = check_targets(y, len(weight), several=self._n_targets > 1).reshape(len(weight), -1)
         if target.shape[1] != self._n_targets:
             raise InvalidData(
-                f"y has {target.shape[1]} columns, but the model was trained on {self._n_targets} targets: "
-                "give the same ones in the same order."
+                f"y has {target.shape[1]} columns, but the model was trained on {self._n_targets} targets. "
+                "Pass the same targets in the same order."
             )
         predicted = self._estimator.predict(X).reshape(target.shape)
         if self._shift is None:
@@ -58,7 +57,7 @@ class MeanTally:
         return f"target {target}" if self._n_targets > 1 else None
 
     def measures(self) -> tuple[Measure, ...]:
-        """Return root mean square, mean absolute error and R2 of every target."""
+        """Return RMSE, MAE and R2 of every target."""
         found = []
         for j, moments in enumerate(self._moments):
             rmse = moments.mean(1).through(math.sqrt)
@@ -67,12 +66,12 @@ class MeanTally:
         return tuple(found)
 
     def details(self) -> dict[str, Any]:
-        """Return true against predicted values."""
+        """Return histograms of true and predicted values."""
         return {"pairs": tuple(pairs.result(self._of(j)) for j, pairs in enumerate(self._pairs))}
 
 
 def _explained(moments: Means) -> Estimate | None:
-    """Return R2 = 1 - E r^2 / Var y with the interval of a ratio of means; None where all targets are equal."""
+    """Return R2 = 1 - E r^2 / Var y with its delta-method interval; None if all targets are equal."""
     _, residual, z, square = moments.values.tolist()
     variance = square - z * z
     if variance <= 1e-12 * square:
@@ -83,7 +82,7 @@ def _explained(moments: Means) -> Estimate | None:
 
 
 class _PairCounts:
-    """A histogram of true and predicted values; the ends are those of all predictions that the model can make."""
+    """A histogram of true and predicted values over the range of possible predictions."""
 
     def __init__(self, model: LocalModel, output: int) -> None:
         ends = [_ends(cell.functions.bounds[output], cell.functions.constants[output]) for cell in model.cells]
@@ -97,21 +96,21 @@ class _PairCounts:
         self._counts += np.bincount(place, weight, self._counts.size).reshape(self._counts.shape)
 
     def _bin(self, values: FloatArray) -> NDArray[np.intp]:
-        share = (np.clip(values, self._low, self._high) - self._low) / (self._high - self._low)
-        return np.minimum((_PAIR_BINS * share).astype(np.intp), _PAIR_BINS - 1)
+        position = (np.clip(values, self._low, self._high) - self._low) / (self._high - self._low)
+        return np.minimum((_PAIR_BINS * position).astype(np.intp), _PAIR_BINS - 1)
 
     def result(self, target: str | None) -> Pairs:
         return Pairs(target, self._low, self._high, tuple(tuple(row) for row in self._counts.tolist()))
 
 
 def _ends(bounds: FloatArray, constant: float) -> tuple[float, float]:
-    """Return the least and the largest prediction of a cell; one of a single target has no bounds."""
+    """Return the smallest and largest prediction of a cell; a constant cell has no bounds."""
     low, high = bounds.tolist()
     return (low, high) if math.isfinite(low) else (float(constant), float(constant))
 
 
 class LevelTally:
-    """Sums over rows whose quantiles or expectiles are predicted."""
+    """Sums over rows with predicted quantiles or expectiles."""
 
     n_classes = 0
 
@@ -125,9 +124,9 @@ class LevelTally:
         self._squares = 0.0
 
     def add(self, X: Any, y: ArrayLike, weight: FloatArray) -> tuple[FloatArray, None]:
-        """Add a block of rows; return the mean loss of the levels for each."""
+        """Add a block of rows; return the mean loss over levels of each row."""
         target = check_targets(y, len(weight), several=False)
-        # Levels ascend in the model, and so do their predictions: the order of the user's list does not matter.
+        # Losses are in ascending order of level, and so are predictions once sorted, whatever the user's order.
         predicted = np.sort(self._estimator.predict(X).reshape(len(weight), -1), axis=1)
         losses = np.column_stack([loss.value(target, f) for loss, f in zip(self._losses, predicted.T, strict=True)])
         self._means.add(losses, weight)
@@ -139,10 +138,10 @@ class LevelTally:
         return f"{self.task[:-1]} {self._losses[level].tau:g}" if len(self._losses) > 1 else None
 
     def _share_below(self, level: int) -> Estimate:
-        return share(min(float(self._below[level]), self._means.total), self._means.total, self._squares)
+        return proportion(min(float(self._below[level]), self._means.total), self._means.total, self._squares)
 
     def measures(self) -> tuple[Measure, ...]:
-        """Return the loss of every level, and of quantiles the share of targets at most the prediction."""
+        """Return the loss of every level; for quantiles also the fraction of targets at or below the prediction."""
         count = len(self._losses)
         name = "pinball_loss" if self._is_quantile else "expectile_loss"
         mean = self._means.positive(float(self._means.values.mean()), np.full(count, 1 / count))
@@ -156,7 +155,7 @@ class LevelTally:
         return tuple(found)
 
     def details(self) -> dict[str, Any]:
-        """Return the levels of quantiles against what was seen."""
+        """Return reliability bins of quantile levels."""
         if not self._is_quantile:
             return {}
         seen = [(loss.tau, self._share_below(j)) for j, loss in enumerate(self._losses)]

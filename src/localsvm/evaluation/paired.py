@@ -1,7 +1,7 @@
-"""Losses of ways to train on held-out rows: means with intervals, and differences of pairs.
+"""Comparison of losses on held-out rows: means with intervals, and paired differences.
 
-Enters: losses of rows, all of them or those in some cells. Leaves: estimates. Cells differ from each other more than
-rows do by chance; where only some were tried, that is part of the error.
+Enters: losses of rows, in all cells or in a sample of them. Leaves: estimates. If only some cells were trained, the
+variance between cells is part of the standard error.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.evaluation.intervals import Estimate, Means, Z, share
-
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import FloatArray
+from localsvm.evaluation.intervals import Estimate, Means, Z, proportion
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,41 +21,38 @@ class Losses:
     """Losses of held-out rows."""
 
     number: NDArray[np.intp]
-    """Of the row, each once."""
+    """Index of the row; unique."""
     loss: FloatArray
     weight: FloatArray
     cell: NDArray[np.intp]
-    """The cell that the row was chosen with."""
+    """Cell of the row in the first trial."""
     untried: float
-    """Share of the cells that were not tried."""
+    """Fraction of the cells that were not trained."""
 
-    def mean(self, *, is_share: bool) -> Estimate:
+    def mean(self, *, is_proportion: bool) -> Estimate:
         """Return the mean with its 95 % interval.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from localsvm.evaluation.paired import Losses
         >>> wrong = Losses(np.arange(10), np.repeat([0.0, 1.0], [8, 2]), np.ones(10), np.zeros(10, np.intp), 0.0)
-        >>> found = wrong.mean(is_share=True)
+        >>> found = wrong.mean(is_proportion=True)
         >>> round(found.low, 3), found.value, round(found.high, 3)
         (0.057, 0.2, 0.51)
         """
-        if is_share:
-            found = share(float(self.loss @ self.weight), float(self.weight.sum()), float(self.weight @ self.weight))
+        if is_proportion:
+            found = proportion(
+                float(self.loss @ self.weight), float(self.weight.sum()), float(self.weight @ self.weight)
+            )
         else:
             found = _means(self.loss, self.weight).mean(0)
         if self.untried == 0:
             return found
         reach = Z * self._error()
         low, high = max(0.0, found.value - reach), found.value + reach
-        return Estimate(found.value, min(found.low, low), max(found.high, min(1.0, high) if is_share else high))
+        return Estimate(found.value, min(found.low, low), max(found.high, min(1.0, high) if is_proportion else high))
 
     def excess(self, other: Losses) -> tuple[float, float]:
-        """Return by how much the mean exceeds another, and the standard error of that.
+        """Return the difference of the means and its standard error.
 
-        Where most rows are the same, their losses are compared in pairs: what makes a row hard for both is no
-        difference.
+        If most rows are common to both, differences are paired, which removes the variance that both share.
         """
         _, here, there = np.intersect1d(self.number, other.number, assume_unique=True, return_indices=True)
         if 2 * len(here) < min(len(self.number), len(other.number)):
@@ -68,7 +64,7 @@ class Losses:
         return float(np.average(difference, weights=pairs.weight)), pairs._error()
 
     def _error(self) -> float:
-        """Return the standard error of the mean: over rows, or over cells if some were left out and that is more."""
+        """Return the standard error of the mean: over rows, or over cells if some are untrained and it is larger."""
         by_cell = np.bincount(self.cell, weights=self.weight).astype(np.float64)
         some = by_cell > 0
         means = np.bincount(self.cell, weights=self.weight * self.loss)[some] / by_cell[some]

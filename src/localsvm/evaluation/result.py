@@ -1,6 +1,6 @@
-"""What came out of an evaluation: plain numbers and text, ready for JSON.
+"""The result of an evaluation as numbers and text, which can be written as JSON.
 
-Enters: nothing; the evaluator fills it in. Leaves: `Evaluation`, which the command line prints and the report draws.
+Filled in by the evaluator; printed by the command line and drawn by the report.
 """
 
 from __future__ import annotations
@@ -24,47 +24,47 @@ _TITLES = {
     "mae": "MAE",
     "r2": "R2",
     "pinball_loss": "Pinball loss",
-    "share_below": "Share below",
+    "share_below": "Fraction at or below",
     "expectile_loss": "Expectile loss",
 }
 
 
 @dataclass(frozen=True)
 class Measure:
-    """A number with the ends of its 95 % interval; None where an interval makes no sense."""
+    """A value with the ends of its 95 % confidence interval, None if it has no interval."""
 
     name: str
     value: float
     low: float | None = None
     high: float | None = None
     of: str | None = None
-    """The target or level, where there are several."""
+    """Target or level, if there are several."""
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """Name to display."""
         return _TITLES[self.name] if self.of is None else f"{_TITLES[self.name]}, {self.of}"
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """How often which class was taken for which."""
+    """Confusion matrix."""
 
     labels: tuple[Label, ...]
     counts: tuple[tuple[float, ...], ...]
-    """Weight of the rows by true (first) and predicted class."""
+    """Total weight of the rows by true (first) and predicted class."""
     n_unknown: int = 0
-    """Rows whose label the model does not know: each is an error."""
+    """Number of rows with labels that the model does not know; each counts as an error."""
     unknown_labels: tuple[Label, ...] = ()
-    """Some of these labels."""
+    """Examples of such labels."""
 
 
 @dataclass(frozen=True)
 class ReliabilityBin:
-    """Rows of like probability: what was predicted, and what was seen.
+    """Predicted probability and observed frequency in a bin of rows with similar probabilities.
 
-    Of two classes the probability is that of the second, of more that of the predicted one. Of quantiles a bin is a
-    level, and what is seen is the share of targets at most the prediction.
+    The probability is that of the second of two classes, or of the predicted class if there are more. For quantiles a
+    bin is a level, and the observed frequency is the fraction of targets at or below the prediction.
     """
 
     predicted: float
@@ -72,7 +72,7 @@ class ReliabilityBin:
     low: float
     high: float
     share: float
-    """Share of all rows in the bin."""
+    """Fraction of all rows in the bin."""
 
 
 @dataclass(frozen=True)
@@ -83,52 +83,51 @@ class Pairs:
     low: float
     high: float
     counts: tuple[tuple[float, ...], ...]
-    """By bin of the true value (first) and of the prediction; values beyond the ends are in the outermost bins."""
+    """By bin of the true value (first) and of the prediction; values out of range are in the outermost bins."""
 
 
 @dataclass(frozen=True)
 class CellResult:
-    """One cell: what it did on the evaluated rows, and what is known from training."""
+    """Test results and training summary of one cell."""
 
     cell: int
     n_rows: int
     loss: float
-    """Mean loss of its rows: the error, or the loss of the regression."""
+    """Mean loss of its rows: the error, or the loss of the regressor."""
     size: int
-    """Training rows."""
+    """Number of training rows."""
     radius: float
     width: float | list[float] | None
     lam: float | list[float] | None
     cv_risk: float | None
     support_vectors: int
     place: tuple[str, ...]
-    """Features by which the cell stands out from the others, in units of the input."""
+    """Distinguishing features of the cell, in units of the input."""
 
 
 @dataclass(frozen=True)
 class CellTotals:
-    """All cells: rows, mean loss and classes of those evaluated."""
+    """Number, mean loss and classes of the evaluated rows, per cell."""
 
     n_rows: tuple[int, ...]
     loss: tuple[float | None, ...]
-    """None where no row fell into the cell."""
+    """None for cells without rows."""
     classes: tuple[tuple[float, ...], ...] | None = None
-    """Weight of the rows by cell and true class; None for regression, and where that is too many numbers."""
+    """Total weight of the rows by cell and true class; None for regression and for very large tables."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Measures of a fitted estimator on rows that it has not seen."""
+    """Evaluation of a fitted estimator on test rows."""
 
     task: str
     """"classes", "means", "quantiles" or "expectiles"."""
     n_rows: int
     measures: tuple[Measure, ...]
-    """The first is the headline. One that has no value, as the share of positives found where there are none, is left
-    out."""
+    """The first is the headline. Undefined ones, such as the true positive rate without positives, are omitted."""
     worst_cells: tuple[CellResult, ...]
-    """The worst first. Few rows say little: a cell counts as if it had 20 rows more of mean loss. None where all cells
-    predict together."""
+    """Cells with the highest loss, worst first, after shrinking losses towards the mean by 20 rows. Empty if
+    predictions are averaged over cells."""
     cells: CellTotals | None
     confusion: Confusion | None = None
     reliability: tuple[ReliabilityBin, ...] = ()
@@ -136,15 +135,15 @@ class Evaluation:
 
     @property
     def headline(self) -> Measure:
-        """The measure that says most: error, RMSE of the first target, or the mean loss of all levels."""
+        """The main measure: error, RMSE of the first target, or mean loss over all levels."""
         return self.measures[0]
 
     def measure(self, name: str, of: str | None = None) -> Measure | None:
-        """Return a measure by its name, and by its target or level where there are several; None if it has no value."""
+        """Return a measure by name, and by target or level if there are several; None if it is undefined."""
         return next((m for m in self.measures if m.name == name and (of is None or m.of == of)), None)
 
     def summary(self) -> dict[str, Any]:
-        """Return what fits on a screen, as plain data: all but the numbers of every cell and the pairs."""
+        """Return everything but the tables of cells and pairs, as a dict."""
         found = asdict(self)
         del found["cells"], found["pairs"]
         return found

@@ -1,6 +1,6 @@
-"""From file to file: rows stream through a fitted estimator, in memory that does not depend on their number.
+"""Prediction and evaluation of files, batch by batch, in memory independent of the number of rows.
 
-Enters: an estimator and a `TableFile`. Leaves: batches of predictions in the order of the rows, or an evaluation.
+Enters: a fitted estimator and a `TableFile`. Leaves: batches of predictions in the order of the rows, or an evaluation.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
-from localsvm.data.files.schema import Kind
-from localsvm.data.files.table import read_ahead
-from localsvm.data.rows import PreparedRows
+from localsvm.data.files.reading import read_ahead
+from localsvm.data.files.table import Kind
+from localsvm.data.rows import ScaledRows
 from localsvm.errors import InvalidData
-from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.base import LocalEstimator, check_rows
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
 from localsvm.evaluation import Evaluation, Evaluator
 
 BATCH_ROWS = 1 << 18
-"""Rows that are predicted at a time: enough that most cells have some of them."""
-_READ_ROWS = 1 << 16  # rows that are read at a time: few enough that their memory is used again and again
+"""Rows per prediction: large enough that most cells have some of them."""
+_READ_ROWS = 1 << 16  # rows per read: small enough that the allocator reuses their memory
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Features:
 
     @classmethod
     def find(cls, estimator: LocalEstimator, file: TableFile, ignored: Sequence[str] = ()) -> Features:
-        """Find them by name, or by position where one of the two has no names."""
+        """Match columns by name, or by position if the file or the estimator has no names."""
         labels = getattr(estimator, "feature_names_in_", None)
         known = estimator.n_features_in_ if labels is None else labels.tolist()
         places = [] if estimator.columns_ is None else [category.column for category in estimator.columns_.categories]
@@ -54,20 +54,16 @@ class Features:
         return cls(names, frozenset(names[j] for j in places), tuple(named) or None, dtype)
 
     def room(self, n_rows: int) -> NDArray[Any]:
-        """Return memory for rows."""
+        """Return an uninitialized array for rows."""
         return np.empty((n_rows, len(self.names)), dtype=self.dtype)
 
     def table(self, batches: Sequence[Any], X: NDArray[Any]) -> Table:
-        """Fill X with the rows of batches."""
+        """Fill X with the rows of batches and return it as a table."""
         codes = {name: CategoryCodes(name) for name in self.categories}
         begin = 0
         for batch in batches:
             begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
-        for j, name in enumerate(self.names):
-            if name in codes:
-                known = ~np.isnan(X[:, j])
-                X[known, j] = codes[name].places[X[known, j].astype(np.intp)]
-        lists = {j: codes[name].sorted_names for j, name in enumerate(self.names) if name in codes}
+        lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
         return Table(X, lists, self.labels)
 
 
@@ -85,17 +81,17 @@ def predict_batches(
     Parameters
     ----------
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-        A fitted one.
+        Fitted estimator.
     file : TableFile
-        An open file.
+        Open file.
     keep : sequence of str
-        Columns of the file that are passed through, before the predictions.
+        Columns of the file to copy to the output, before the predictions.
     probabilities : bool
-        Whether classes have a column each with their probability.
+        Whether to add a column with the probability of each class.
     target : str, optional
-        The column with the truth, which may be in the file: where columns are found by position, it is none of them.
+        Target column, which is skipped if columns are matched by position and the file has it.
     rows : int
-        Rows that are predicted at a time.
+        Rows per batch.
 
     Yields
     ------
@@ -119,9 +115,9 @@ def predict_batches(
     taken = {name for name, _ in _predicted(estimator, None, probabilities)} & set(keep)
     if taken:
         raise InvalidData(
-            f"{file.name} has a column {min(taken)!r}, and so have the predictions: do not pass it through."
+            f"column {min(taken)!r} of {file.name} has the name of a prediction. Rename it, or do not keep it."
         )
-    # The next batch is predicted while the caller writes this one.
+    # Predict the next batch while the caller writes this one.
     return read_ahead(_predict_batches(estimator, file, features, tuple(keep), probabilities, rows), 1)
 
 
@@ -133,7 +129,7 @@ def _predict_batches(
     probabilities: bool,
     rows: int,
 ) -> Generator[Any, None, None]:
-    # Rows are made of the next batch while this one is predicted.
+    # Read the next batch while this one is predicted.
     for batch, prepared in read_ahead(_with_rows(estimator, file, features, keep, rows), 1):
         kept = [(name, batch.column(name)) for name in keep]
         columns = kept + _predicted(estimator, prepared, probabilities)
@@ -142,26 +138,23 @@ def _predict_batches(
 
 def _with_rows(
     estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
-) -> Generator[tuple[Any, PreparedRows], None, None]:
-    """Yield the columns to keep, and rows whose memory is used again when those after the next ones are made.
-
-    New memory costs more time than filling it.
-    """
+) -> Generator[tuple[Any, ScaledRows], None, None]:
+    """Yield the columns to keep, and scaled rows. Two buffers alternate: allocating takes longer than filling."""
     used: deque[Any] = deque([None, None], maxlen=2)
     parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
     while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
         n_rows = sum(batch.num_rows for batch in batches)
         room = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.room(n_rows)
         used.append(room)
-        checked = estimator._rows(features.table(batches, room[:n_rows]))
+        checked = check_rows(estimator, features.table(batches, room[:n_rows]))
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
-        yield kept, PreparedRows.of(checked, estimator.model_.scaling)
+        yield kept, ScaledRows.of(checked, estimator.model_.scaling)
 
 
 def _predicted(
-    estimator: LocalEstimator, rows: PreparedRows | None, probabilities: bool
+    estimator: LocalEstimator, rows: ScaledRows | None, probabilities: bool
 ) -> list[tuple[str, NDArray[Any] | None]]:
-    """Return the columns of predictions; only their names if there are no rows."""
+    """Return the columns of predictions, with None as values if there are no rows."""
     if isinstance(estimator, LocalSVC):
         if not probabilities:
             return [("prediction", None if rows is None else estimator.predict(rows))]
@@ -169,7 +162,7 @@ def _predicted(
         if rows is None:
             return [("prediction", None), *((name, None) for name in names)]
         found = estimator.predict_proba(rows)
-        # The most probable class is the predicted one; of two that are equally probable, the second.
+        # As in `predict`: the most probable class, and the second of two equally probable ones.
         best = (found[:, 1] >= 0.5).astype(np.intp) if len(names) == 2 else found.argmax(axis=1)
         return [("prediction", estimator.classes_[best]), *zip(names, found.T, strict=True)]
     names = _value_names(estimator)
@@ -196,22 +189,22 @@ def evaluate_file(
     rows: int = BATCH_ROWS,
     on_rows: OnRows | None = None,
 ) -> Evaluation:
-    """Compare the predictions for the rows of a file with the truth.
+    """Evaluate an estimator on the rows of a file.
 
     Parameters
     ----------
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-        A fitted one.
+        Fitted estimator.
     file : TableFile
-        An open file.
+        Open file.
     target : str
-        The column with the truth.
+        Target column.
     weight : str, optional
-        The column with the weights of the rows.
+        Column with sample weights.
     rows : int
-        Rows that are predicted at a time.
+        Rows per batch.
     on_rows : callable, optional
-        Called after every batch with the rows so far and those of the file, if known.
+        Called after every batch with the number of rows so far, and that of the file if known.
 
     Returns
     -------
@@ -244,7 +237,7 @@ def evaluate_file(
 
 
 def _truth(estimator: LocalEstimator, column: Any, name: str, file: str) -> NDArray[Any]:
-    """Return a column of targets as the estimator knows them: text where classes are text."""
+    """Return a target column, as text if the classes of the estimator are text."""
     if column.null_count:
         raise InvalidData(f"the target {name!r} of {file} has {column.null_count} missing values. Drop these rows.")
     if isinstance(estimator, LocalSVC) and estimator.classes_.dtype.kind in "UO":

@@ -1,99 +1,94 @@
-"""The flow of a fit: prepare -> train cells -> model.
+"""The flow of a fit: hash -> metric -> partition -> train cells -> decide -> model.
 
-Enters: validated rows and `FitSettings`. Leaves: a `LocalModel` and the seconds of each phase. With a checkpoint,
-cells that an earlier fit has finished are not trained again.
+Enters: validated rows and `FitSettings`. Leaves: a `FitResult`. With a checkpoint, cells that an earlier fit has
+finished are not trained again.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field, replace
-
-import numpy as np
-from numpy.typing import NDArray
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
 
 from localsvm.cell.trained import PHASES
-from localsvm.data.source import RowSource
+from localsvm.data.types import FloatArray
 from localsvm.decision.decide import Decision, FittedDecision, OutOfFoldScores, fit_decision
-from localsvm.fit.prepare import FitSettings, prepare, present_rows
+from localsvm.fit.memory import MemoryLimit
+from localsvm.fit.prepare import TargetRows, check_memory, prepare
+from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress, train_cells
 from localsvm.model.local_model import LocalModel
-from localsvm.partition.base import AveragingPartition
+from localsvm.model.table import CellTable
 from localsvm.storage.checkpoint import OpenCheckpoint, open_checkpoint
+from localsvm.storage.lazy_cells import LazyCells
 from localsvm.storage.spool import Spool
 
 
 @dataclass(frozen=True)
 class FitResult:
-    """The model, the seconds spent in each phase, and, of two classes that are not told apart by the sign, why."""
+    """Result of a fit: the model, its cells at a glance, seconds per phase, and how the threshold was chosen."""
 
     model: LocalModel
+    table: CellTable
     seconds: dict[str, float]
-    decision: Decision | None = None
-    relevance: NDArray[np.float64] = field(default_factory=lambda: np.ones(0))
+    relevance: FloatArray
     """Weights of the columns of the model."""
-    left_out: OutOfFoldScores | None = None
-    """Kept where machines are, so that another operating point can be chosen."""
+    decision: Decision | None = None
+    """Of binary problems with an operating point."""
+    out_of_fold: OutOfFoldScores | None = None
+    """Scores of all samples, kept if all solutions are, so that another operating point can be chosen."""
 
 
-def fit_model(
-    X: RowSource,
-    y: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    settings: FitSettings,
-    on_progress: OnProgress | None = None,
-) -> FitResult:
+def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress | None = None) -> FitResult:
     """Fit a local model to rows of finite features; rows of weight zero are as if absent."""
-    X, y, weight = present_rows(X, y, weight)
-    if settings.checkpoint is None:
-        return _fit(X, y, weight, settings, on_progress, None)
-    with open_checkpoint(settings.checkpoint, settings.identity(), X.shape) as checkpoint:
-        return _fit(X, y, weight, settings, on_progress, checkpoint)
-
-
-def _fit(
-    X: RowSource,
-    y: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    settings: FitSettings,
-    on_progress: OnProgress | None,
-    checkpoint: OpenCheckpoint | None,
-) -> FitResult:
     begin = time.perf_counter()
-    prepared = prepare(X, y, weight, settings, checkpoint)
-    spool = None if settings.workspace is None else Spool(settings.workspace)
-    cells = train_cells(
-        prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, prepared.keeper, spool
-    )
+    data, reduction = data.present(), settings.cell.reduction
+    with _checkpoint(settings, data) as checkpoint:
+        limit = MemoryLimit.of(settings.max_memory)
+        check_memory(data.X.shape, settings, limit)
+        hashes = data.hashes(settings.seed, settings.n_threads)
+        if checkpoint is not None:
+            checkpoint.check_data(hashes, data.y, data.weight)
+        hashed = time.perf_counter()
+        prepared = prepare(data, hashes, settings, limit)
+        del hashes
+        kept = None if checkpoint is None else checkpoint.cells(prepared.members, prepared.scaling, reduction)
+        directory = settings.workspace
+        spool = None if directory is None else Spool(directory, prepared.n_features, reduction)
+        cells = train_cells(prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, kept, spool)
     trained = time.perf_counter()
-    seconds = dict(prepared.seconds)
-    for phase in PHASES:
-        seconds[phase] = math.fsum(cell.seconds[phase] for cell in cells)
-    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, settings.cell.reduction, tuple(cells))
-    share, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
-    del prepared, cells  # what is only needed for training leaves the memory
-    result = _decide(model, settings, share)
-    seconds["calibration"] = time.perf_counter() - trained
-    seconds["total"] = time.perf_counter() - begin
-    return replace(result, seconds=seconds, relevance=relevance)
+    of_cells = [cell.seconds for cell in cells]
+    seconds = {**prepared.seconds, **{phase: math.fsum(found[phase] for found in of_cells) for phase in PHASES}}
+    seconds["scaling"] += hashed - begin
+    model = LocalModel(prepared.n_features, prepared.scaling, prepared.partition, reduction, cells)
+    sample_weight, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
+    del prepared, cells, kept  # frees what only training needs
+    decided = _decide(model, settings, sample_weight, spool)
+    # Cells on disk have no out-of-fold scores with them, and stay there if they are complete.
+    on_disk = isinstance(model.cells, LazyCells) and decided.machine is None
+    decided_cells = model.cells if on_disk else tuple(decided.of_cell(cell) for cell in model.cells)
+    model = replace(model, cells=decided_cells, reduction=decided.reduction, calibration=decided.calibration)
+    end = time.perf_counter()
+    seconds |= {"calibration": end - trained, "total": end - begin}
+    return FitResult(model, CellTable.of(model.cells), seconds, relevance, decided.decision, decided.scores)
 
 
-def _decide(model: LocalModel, settings: FitSettings, share: float) -> FitResult:
-    """Choose the operating point and fit probabilities; out-of-fold scores have served then.
+def _checkpoint(settings: FitSettings, data: TargetRows) -> AbstractContextManager[OpenCheckpoint | None]:
+    if settings.checkpoint is None:
+        return nullcontext()
+    return open_checkpoint(settings.checkpoint, settings.identity(), data.X.shape)
 
-    A sample is in 1/`share` cells, on average.
+
+def _decide(model: LocalModel, settings: FitSettings, sample_weight: float, spool: Spool | None) -> FittedDecision:
+    """Choose the operating point and fit probabilities from out-of-fold scores.
+
+    Partitions whose cells overlap are averaged: a sample that lies in m cells has weight 1/m in each, on average.
     """
     if not model.reduction.is_classification:
-        return FitResult(_judged(model, FittedDecision(model.reduction)), {})
-    parts = [cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None]
-    averaged = isinstance(model.partition, AveragingPartition)
-    left_out = OutOfFoldScores.of(parts, settings.factors if settings.class_factor else None, averaged, share)
-    del parts
-    judgement = fit_decision(left_out, model.reduction, settings.decision)
-    return FitResult(_judged(model, judgement), {}, judgement.decision, left_out=judgement.scores)
-
-
-def _judged(model: LocalModel, judgement: FittedDecision) -> LocalModel:
-    cells = tuple(judgement.of_cell(cell) for cell in model.cells)
-    return replace(model, cells=cells, reduction=judgement.reduction, calibration=judgement.calibration)
+        return FittedDecision(model.reduction)
+    in_memory = (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
+    parts = in_memory if spool is None else spool.out_of_fold()
+    factors = settings.factors if settings.class_factor else None
+    scores = OutOfFoldScores.of(parts, factors, model.averages, sample_weight)
+    return fit_decision(scores, model.reduction, settings.decision)

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
-from localsvm.cell.extent import cell_radius
-from localsvm.cell.grid import Grid
+from localsvm.cell.grid import Grid, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.content import canonical_rows

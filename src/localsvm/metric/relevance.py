@@ -18,16 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell import CancelToken
-from localsvm.cell.extent import cell_radius
 from localsvm.cell.folds import fold_order
-from localsvm.cell.grid import Grid
+from localsvm.cell.grid import Grid, cell_radius
 from localsvm.cell.path import Cancelled
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.cell.trained import TrainedCell
-from localsvm.data.content import Rows
+from localsvm.data.content import Samples
 from localsvm.data.rows import ScaledRows
-from localsvm.data.scaling import Scaling, no_scaling
+from localsvm.data.scaling import Scaling
 from localsvm.metric.choose_scaling import Sample
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
@@ -62,7 +61,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class MetricPlan:
+class MetricChoices:
     """What there is to choose, and the size of the fit that the choice is for."""
 
     kernels: tuple[str, ...]
@@ -79,7 +78,7 @@ def learn_metric(
     scaling: Scaling,
     weights: NDArray[np.float64],
     reduction: Reduction,
-    plan: MetricPlan,
+    plan: MetricChoices,
     thread_map: ThreadMap = map,
 ) -> Metric:
     """Return the metric of least cross-validated risk in cells of the sample; the plain one if it is as good.
@@ -97,7 +96,7 @@ def learn_metric(
         Initial weights.
     reduction : Reduction
         The learning task, which defines the targets.
-    plan : MetricPlan
+    plan : MetricChoices
         What there is to choose.
     thread_map : callable, optional
         Replaces `map` over the cells.
@@ -142,7 +141,7 @@ class _Trial:
         return other if gain.mean() > noise else self
 
 
-def _search(trials: _Trials, start: Metric, plan: MetricPlan) -> _Trial:
+def _search(trials: _Trials, start: Metric, plan: MetricChoices) -> _Trial:
     """Choose a kernel, then weights; then compare with the second-best kernel at these weights."""
     cells = trials.make_cells(start.weights)
     tried = trials.run(cells, [replace(start, kernel=kernel) for kernel in plan.kernels])
@@ -188,7 +187,7 @@ _CellResult = tuple[NDArray[np.float64], NDArray[np.float64]]
 class _Trials:
     """Least-squares models in cells of the sample, trained in any metric."""
 
-    def __init__(self, sample: Sample, reduction: Reduction, plan: MetricPlan, thread_map: ThreadMap) -> None:
+    def __init__(self, sample: Sample, reduction: Reduction, plan: MetricChoices, thread_map: ThreadMap) -> None:
         self._X, self._weight, self._plan, self._map = sample.X, sample.weight, plan, thread_map
         self._y = _targets(sample, reduction)
         new_features = np.ones(len(self._X), dtype=bool)
@@ -211,7 +210,7 @@ class _Trials:
             cells = np.array_split(everything, -(-len(X) // size))
         else:
             hashes = everything.astype(np.uint64)  # rows are in the order of their hashes
-            _, members = build_voronoi(ScaledRows(X, no_scaling(X.shape[1])), hashes, SplitLimit(size), self._map)
+            _, members = build_voronoi(ScaledRows(X), hashes, SplitLimit(size), self._map)
             # A cell of more equal rows than its size is truncated: equal rows are equal in any metric.
             cells = [np.sort(members.rows(cell))[:size] for cell in range(len(members.sizes))]
         step = 1 if self._plan.learns_weights else max(1, len(X) // _KERNEL_ROWS)
@@ -243,7 +242,7 @@ class _Trials:
             raise Cancelled
         # In the order of the sample, whatever the metric: equal rows are neighbours in it.
         group = np.unique(self._group[members], return_inverse=True)[1]
-        rows = Rows(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
+        rows = Samples(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
         settings = CellSettings(self._reduction, kernel, Grid(n_widths=_WIDTHS, n_lams=5), n_folds=_FOLDS)
         # Only the fit itself refuses to run in too little memory.
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
@@ -251,13 +250,13 @@ class _Trials:
         cell = train_cell(CellTask(rows, cell_radius(rows)), settings, self.token, max_bytes=max_bytes)
         return self._out_of_fold_losses(cell, rows), self._derivatives(cell, rows, -(-_GRADIENT_ROWS // n_cells))
 
-    def _derivatives(self, cell: TrainedCell, rows: Rows, count: int) -> NDArray[np.float64]:
+    def _derivatives(self, cell: TrainedCell, rows: Samples, count: int) -> NDArray[np.float64]:
         """Return the mean squared derivatives at the first rows; zeros where no weights are learned."""
         if not self._plan.learns_weights:
             return np.zeros(rows.X.shape[1])
         return np.asarray(cell.functions.mean_squared_slopes(rows.X[:count], rows.weight[:count]).sum(axis=0))
 
-    def _out_of_fold_losses(self, cell: TrainedCell, rows: Rows) -> NDArray[np.float64]:
+    def _out_of_fold_losses(self, cell: TrainedCell, rows: Samples) -> NDArray[np.float64]:
         """Return the out-of-fold loss of every row, in the order of the rows."""
         out_of_fold = cell.out_of_fold
         assert out_of_fold is not None, "training returns out-of-fold scores"

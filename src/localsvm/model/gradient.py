@@ -2,8 +2,8 @@
 
 Enters: a `LocalModel` and rows. Leaves: the derivatives of the scores of every row, in units of the rows as given.
 
-A row's gradient is that of the function which predicts it, its own cell's; where the partition averages cells, the mean
-of theirs. It says nothing of the step from a cell to the next.
+The gradient of a row is that of the function which predicts it, its own cell's; where the partition averages cells, the
+mean of theirs. Steps of the prediction between cells are not part of it.
 """
 
 from __future__ import annotations
@@ -12,37 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.source import RowSource, block_rows, row_blocks
+from localsvm.data.types import FloatArray
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import BLOCK_ROWS, Quantity, predict_rows
+from localsvm.model.predict import BLOCK_ROWS, evaluate_rows
 
 
-def predict_gradients(model: LocalModel, X: RowSource, n_threads: int = 1) -> NDArray[np.float64]:
-    """Return the gradients (n_rows, n_scores, n_features) of the scores at every row of X.
-
-    Parameters
-    ----------
-    model : LocalModel
-        The model.
-    X : RowSource
-        Rows in the columns of the model, not scaled.
-    n_threads : int, default=1
-        Threads to use.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_scores, n_features)
-        Partial derivatives; 0 where a value is cut to the range of the targets, and for constant columns.
-    """
+def predict_gradients(model: LocalModel, X: RowSource, n_threads: int = 1) -> FloatArray:
+    """Return the gradients (n_rows, n_scores, n_features) of the scores at every row of X."""
     reduction, n_features = model.reduction, model.n_features
 
-    def of_cell(cell: int, points: NDArray[np.float32]) -> NDArray[np.float64]:
+    def of_cell(cell: int, points: NDArray[np.float32]) -> FloatArray:
         functions = model.cells[cell].functions
         values = functions.values(points)
         return reduction.score_gradients(values, functions.gradients(points, values))
 
-    shape = (reduction.n_scores, n_features)
-    rows = block_rows(reduction.n_outputs * n_features, BLOCK_ROWS)
-    out = predict_rows(model, X, Quantity(of_cell, shape, lambda found, _: found, shape, rows), n_threads)
-    for block in row_blocks(0, len(out), rows):
+    shape, width = (reduction.n_scores, n_features), reduction.n_outputs * n_features
+    out, _ = evaluate_rows(model, X, of_cell, shape, n_threads, width)
+    for block in row_blocks(0, len(out), block_rows(width, BLOCK_ROWS)):
         out[block] *= model.scaling.slopes(X[block])[:, None, :]
     return out

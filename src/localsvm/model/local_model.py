@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from localsvm.cell.trained import TrainedCell
 from localsvm.data.scaling import Scaling
 from localsvm.decision.calibration import Calibration
-from localsvm.partition.base import Partition
+from localsvm.partition.base import Partition, averages
 from localsvm.tasks import Reduction
 
 
@@ -27,3 +27,8 @@ class LocalModel:
     """In the order of the partition; those of a stored model are read when they are asked for."""
     calibration: Calibration | None = None
     """Of classification: probabilities from scores, by cell; of one cell where all cells are averaged."""
+
+    @property
+    def averages(self) -> bool:
+        """Whether several cells predict a row, and the mean of their scores counts."""
+        return averages(self.partition)

@@ -1,12 +1,12 @@
-"""All cells of a model at a glance: a few numbers of each, as columns.
+"""The table of the cells of a model: a few numbers of each, as columns.
 
-Enters: trained cells. Leaves: a `CellTable`, which a stored model has at hand without reading its cells.
+Enters: trained cells. Leaves: a `CellTable`; that of a stored model is read without reading its cells.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.trained import TrainedCell
+
+_COLUMNS = {
+    "size": np.int64,
+    "radius": np.float64,
+    "total_weight": np.float64,
+    "risk": np.float64,
+    "risk_error": np.float64,
+    "support_vectors": np.int64,
+}
+
+
+def cell_row(cell: TrainedCell) -> dict[str, Any]:
+    """Return the row of a cell in a `CellTable`, as plain numbers; width and lam are lists."""
+    return {
+        "size": int(cell.n_samples),
+        "radius": float(cell.radius),
+        "total_weight": float(cell.total_weight),
+        "risk": float(cell.risk),
+        "risk_error": float(cell.risk_error),
+        "support_vectors": cell.n_support,
+        "width": cell.width.tolist(),
+        "lam": cell.lam.tolist(),
+    }
 
 
 @dataclass(frozen=True)
@@ -37,17 +60,19 @@ class CellTable:
     @classmethod
     def of(cls, cells: Sequence[TrainedCell]) -> CellTable:
         """Gather the numbers of all cells."""
-        none = [np.zeros(0)]
+        return cls.of_rows([cell_row(cell) for cell in cells])
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Mapping[str, Any]]) -> CellTable:
+        """Gather what `cell_row` returned for all cells."""
+        columns: dict[str, Any] = {
+            name: np.array([row[name] for row in rows], dtype) for name, dtype in _COLUMNS.items()
+        }
         return cls(
-            size=np.array([cell.n_samples for cell in cells], dtype=np.int64),
-            radius=np.array([cell.radius for cell in cells], dtype=np.float64),
-            total_weight=np.array([cell.total_weight for cell in cells], dtype=np.float64),
-            risk=np.array([cell.risk for cell in cells], dtype=np.float64),
-            risk_error=np.array([cell.risk_error for cell in cells], dtype=np.float64),
-            support_vectors=np.array([cell.n_support for cell in cells], dtype=np.int64),
-            n_problems=np.array([len(cell.width) for cell in cells], dtype=np.int64),
-            width=np.concatenate(none + [cell.width for cell in cells]),
-            lam=np.concatenate(none + [cell.lam for cell in cells]),
+            **columns,
+            n_problems=np.array([len(row["width"]) for row in rows], dtype=np.int64),
+            width=np.array([width for row in rows for width in row["width"]], dtype=np.float64),
+            lam=np.array([lam for row in rows for lam in row["lam"]], dtype=np.float64),
         )
 
     def records(self) -> list[dict[str, Any]]:
@@ -66,7 +91,7 @@ class CellTable:
 
 
 def _one_or_all(values: NDArray[np.float64]) -> float | list[float]:
-    """Return what all problems of a cell share, or a list with each one's."""
+    """Return the value that all problems of a cell have, or the list of their values."""
     if len(values) == 0:
         return math.nan
     return float(values[0]) if (values == values[0]).all() else values.tolist()

@@ -1,6 +1,6 @@
 """Partitions of the input space: Voronoi cells, random chunks, overlapping cells, or none."""
 
-from localsvm.partition.base import AveragingPartition, Members, Partition
+from localsvm.partition.base import Members, Partition
 from localsvm.partition.build import (
     PartitionPlan,
     build_partition,
@@ -15,7 +15,6 @@ from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.partition.whole import WholePartition
 
 __all__ = [
-    "AveragingPartition",
     "ChunkPartition",
     "CoarseCells",
     "Members",

@@ -7,6 +7,8 @@ the number of the cell that predicts it. Rows are those of the model: scaled, fl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,6 +20,16 @@ from localsvm.data.source import block_rows, row_blocks
 
 ThreadMap = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 """`map`, or one that works in threads."""
+
+
+@contextmanager
+def thread_map(n_threads: int) -> Iterator[ThreadMap]:
+    """Give a map that works in so many threads; with one it is `map`."""
+    if n_threads == 1:
+        yield map
+    else:
+        with ThreadPoolExecutor(max_workers=n_threads) as pool:
+            yield pool.map
 
 
 def for_each(thread_map: ThreadMap, work: Callable[[Any], None], items: Iterable[Any]) -> None:
@@ -62,22 +74,22 @@ class Partition(Protocol):
 
     @property
     def centers(self) -> NDArray[np.float32]:
-        """One centre per cell."""
+        """One center per cell."""
 
     @property
     def radii(self) -> NDArray[np.float64]:
-        """Largest distance of a training row of the cell from the centre."""
+        """Largest distance of a training row of the cell from the center."""
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.integer]:
         """Return the cell of every row."""
 
 
-@runtime_checkable
-class AveragingPartition(Partition, Protocol):
-    """Cells of which several predict a row; the mean of their values counts."""
+def averages(partition: Partition) -> bool:
+    """Return whether several cells predict a row: the partition has `voters`, and the mean of their values counts.
 
-    def voters(self, X: NDArray[np.float32]) -> NDArray[np.bool_]:
-        """Return which cells predict which rows, (n_rows, n_cells); at least one each."""
+    ``partition.voters(X)`` says which cells predict which rows, (n_rows, n_cells); at least one each.
+    """
+    return hasattr(partition, "voters")
 
 
 @dataclass(frozen=True)
@@ -103,10 +115,15 @@ class Members:
         """Number of rows by cell."""
         return np.diff(self.ends, prepend=0)
 
-    def span(self, cell: int) -> tuple[int, int]:
-        """Return where in `order` the rows of one cell begin and end."""
-        return int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell])
-
     def rows(self, cell: int) -> NDArray[np.intp]:
         """Return the rows of one cell."""
-        return self.order[slice(*self.span(cell))]
+        return self.order[int(self.ends[cell - 1]) if cell else 0 : int(self.ends[cell])]
+
+    def within(self, part: slice) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield the cells that have rows in a part of `order`, each with these rows."""
+        begin, cell = part.start, int(np.searchsorted(self.ends, part.start, side="right"))
+        while begin < part.stop:
+            end = min(int(self.ends[cell]), part.stop)
+            if begin < end:
+                yield cell, self.order[begin:end]
+            begin, cell = end, cell + 1

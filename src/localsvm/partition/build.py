@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ModelRows, ScaledRows
-from localsvm.data.scaling import no_scaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members, Partition, ThreadMap
 from localsvm.partition.chunks import ChunkPartition, build_chunks
@@ -77,7 +76,7 @@ class PartitionPlan:
         return self.cell_size
 
     def largest_cell(self, n_rows: int) -> int | None:
-        """Return how many rows a cell can have, unless they are equal; None if nobody knows."""
+        """Return how many rows a cell can have, unless they are equal; None if that is not known."""
         if self.kind == "none":
             return n_rows
         by_size = isinstance(self.kind, str | CoarseCells) and self.kind != "radius"
@@ -114,14 +113,14 @@ def voronoi_partition(
     cell_size : int, default=2000
         Largest number of rows in a cell; only equal rows may be more.
     cell_radius : float, optional
-        Largest distance of a row from the centre of its cell; `cell_size` is of no account then.
+        Largest distance of a row from the center of its cell; `cell_size` is ignored then.
     random_state : int, default=0
         Seed of the start and of subsamples, which depend on the rows' content, not on their order.
 
     Returns
     -------
     VoronoiPartition
-        Centres, radii and `assign`.
+        Centers, radii and `assign`.
 
     Examples
     --------
@@ -153,7 +152,7 @@ def chunk_partition(X: ArrayLike, cell_size: int = 2000, *, random_state: int = 
     Returns
     -------
     ChunkPartition
-        Centres, radii and `assign`.
+        Centers, radii and `assign`.
 
     Examples
     --------
@@ -182,7 +181,7 @@ def overlap_partition(X: ArrayLike, cell_size: int = 2000, *, random_state: int 
     Returns
     -------
     OverlapPartition
-        Centres, radii of the balls, and `assign`, which gives the cell that predicts a row.
+        Centers, radii of the balls, and `assign`, which gives the cell that predicts a row.
 
     Examples
     --------
@@ -204,11 +203,11 @@ def _rows_of(X: ArrayLike) -> ScaledRows:
         raise InvalidData(f"X has shape {data.shape}: rows of at least one feature are needed.")
     if not np.isfinite(data).all():
         raise InvalidData("X has values that are NaN or infinite in single precision. Drop or rescale these rows.")
-    return ScaledRows(data, no_scaling(data.shape[1]))
+    return ScaledRows(data)
 
 
 def _members_of(partition: Any, rows: ModelRows) -> Members:
-    """Assign the rows to the cells of a user's partition, and check what it says."""
+    """Assign the rows to the cells of a user's partition, and check the result."""
     n_cells = len(partition.centers)
     labels = np.empty(len(rows), dtype=np.int64)
     for block in rows.blocks(0, len(rows)):

@@ -41,7 +41,7 @@ def build_chunks(
     last_hashes = _equal_ranges(hashes, cell_size)
     members = Members.of_labels(_chunk_of(hashes, last_hashes), len(last_hashes))
     chunks = list(thread_map(lambda j: mean_ball(rows.take(_by_hash(members.rows(j), hashes))), range(len(members))))
-    centers = np.stack([centre.astype(np.float32) for centre, _ in chunks])
+    centers = np.stack([center.astype(np.float32) for center, _ in chunks])
     return ChunkPartition(centers, np.array([radius for _, radius in chunks]), last_hashes, seed), members
 
 
@@ -61,8 +61,8 @@ def _equal_ranges(hashes: NDArray[np.uint64], cell_size: int) -> NDArray[np.uint
     Equal rows stay together, so a chunk that is too large may need the others to be smaller; one of equal rows is what
     it is.
     """
-    distinct, copies = np.unique(hashes, return_counts=True)
-    ends = np.cumsum(copies)
+    distinct, counts = np.unique(hashes, return_counts=True)
+    ends = np.cumsum(counts)
     n_chunks = -(-len(hashes) // cell_size)
     while True:
         cuts = len(hashes) * np.arange(1, n_chunks + 1) / n_chunks

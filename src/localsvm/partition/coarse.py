@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.partition.voronoi import Node, VoronoiPartition, descend
+from localsvm.partition.tree import Node, descend, is_leaf, leaf_code, leaf_number
+from localsvm.partition.voronoi import VoronoiPartition
 
 
 @dataclass(frozen=True)
 class CoarseCells:
     """Upper nodes of a tree; what comes to a leaf is cut on, into cells of bounded size.
 
-    Centres are given in the space of the model: scaled, and weighted where relevance is learned.
+    Centers are given in the space of the model: scaled, and weighted where relevance is learned.
 
     Examples
     --------
@@ -38,29 +39,30 @@ class CoarseCells:
 
     @classmethod
     def around(cls, centers: NDArray[np.float32]) -> CoarseCells:
-        """Return one coarse cell for every centre."""
-        return cls((Node(np.ascontiguousarray(centers, dtype=np.float32), -1 - np.arange(len(centers))),))
+        """Return one coarse cell for every center."""
+        return cls((Node(np.ascontiguousarray(centers, dtype=np.float32), leaf_code(np.arange(len(centers)))),))
 
     def __len__(self) -> int:
         """Return the number of coarse cells."""
-        return sum(int((node.children < 0).sum()) for node in self.nodes) or 1
+        return sum(int(is_leaf(node.children).sum()) for node in self.nodes) or 1
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
         """Return the coarse cell of every row."""
         return descend(self.nodes, X)[0] if self.nodes else np.zeros(len(X), dtype=np.int32)
 
-    def centre(self, cell: int) -> NDArray[np.float32]:
-        """Return the centre of a coarse cell."""
-        (found,) = (node.centers[node.children == -1 - cell] for node in self.nodes if -1 - cell in node.children)
+    def center(self, cell: int) -> NDArray[np.float32]:
+        """Return the center of a coarse cell."""
+        leaf = leaf_code(cell)
+        (found,) = (node.centers[node.children == leaf] for node in self.nodes if leaf in node.children)
         return np.asarray(found[0])
 
     def split(self, cell: int, centers: NDArray[np.float32]) -> CoarseCells:
         """Return these cells with one of them split: its first part has its number, the others follow the last."""
-        children = np.append([-1 - cell], -1 - np.arange(len(self), len(self) + len(centers) - 1))
+        children = leaf_code(np.append([cell], np.arange(len(self), len(self) + len(centers) - 1)))
         if not self.nodes:
             return CoarseCells((Node(centers, children),))
         above = [
-            Node(node.centers, np.where(node.children == -1 - cell, len(self.nodes), node.children))
+            Node(node.centers, np.where(node.children == leaf_code(cell), len(self.nodes), node.children))
             for node in self.nodes
         ]
         return CoarseCells((*above, Node(centers, children)))
@@ -80,18 +82,6 @@ def join_trees(
     """Return one tree of the upper nodes and those of all coarse cells, and the numbers that their cells have in it.
 
     A tree without nodes is one cell. Nodes and cells are numbered level by level, as `build_voronoi` does it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.partition import CoarseCells, voronoi_partition
-    >>> from localsvm.partition.coarse import join_trees
-    >>> X = np.array([[0.0], [0.1], [1.0], [1.1]], dtype=np.float32)
-    >>> halves = CoarseCells.around(X[[0, 2]])
-    >>> trees = [voronoi_partition(X[:2], cell_size=1), voronoi_partition(X[2:], cell_size=2)]
-    >>> tree, numbers = join_trees(halves, trees)
-    >>> tree.assign(X).tolist(), [part.tolist() for part in numbers]
-    ([0, 1, 2, 2], [[0, 1], [2]])
     """
     numbers = [np.empty(len(tree.centers), dtype=np.int64) for tree in trees]
     cells: list[_Place] = []
@@ -107,7 +97,7 @@ def join_trees(
                 found, is_cell = _follow(place.tree, child, trees)
                 if is_cell:
                     assert found.tree is not None
-                    to[c] = -1 - len(cells)
+                    to[c] = leaf_code(len(cells))
                     numbers[found.tree][found.number] = len(cells)
                     cells.append(found)
                 else:
@@ -123,9 +113,9 @@ def join_trees(
 
 def _follow(tree: int | None, child: int, trees: Sequence[VoronoiPartition]) -> tuple[_Place, bool]:
     """Return where a child is, and whether that is a cell."""
+    if not is_leaf(child):
+        return _Place(tree, child), False
     if tree is not None:
-        return _Place(tree, child if child >= 0 else -1 - child), child < 0
-    if child >= 0:
-        return _Place(None, child), False
-    coarse = -1 - child
+        return _Place(tree, leaf_number(child)), True
+    coarse = leaf_number(child)
     return _Place(coarse, 0), not trees[coarse].nodes

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from localsvm import _native
 
 
-def nearest_rows(X: NDArray[np.float32], centre: NDArray[np.float32], count: int) -> tuple[NDArray[np.intp], float]:
-    """Return where the at most `count` rows nearest to the centre are, and how far the farthest of them is.
+def nearest_rows(X: NDArray[np.float32], center: NDArray[np.float32], count: int) -> tuple[NDArray[np.intp], float]:
+    """Return where the at most `count` rows nearest to the center are, and how far the farthest of them is.
 
     Of rows that are equally far all are taken or none, so that their order does not matter.
+
 
     Examples
     --------
@@ -23,7 +24,7 @@ def nearest_rows(X: NDArray[np.float32], centre: NDArray[np.float32], count: int
     """
     if count <= 0 or len(X) == 0:
         return np.arange(0), 0.0
-    _, squared = _native.nearest_centres(X, np.ascontiguousarray(centre)[None, :])
+    _, squared = _native.nearest_centers(X, np.ascontiguousarray(center)[None, :])
     inside = np.arange(len(X))
     if len(X) > count:
         inside = np.flatnonzero(squared < np.partition(squared, count)[count])

@@ -29,7 +29,7 @@ class OverlapPartition:
 
     @property
     def centers(self) -> NDArray[np.float32]:
-        """One centre per cell."""
+        """One center per cell."""
         return self.cells.centers
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
@@ -47,8 +47,8 @@ def build_overlap(
 
     def reach(cell: int) -> tuple[NDArray[np.intp], float]:
         candidates = np.concatenate([own.rows(other) for other in neighbours[cell]] or [own.rows(cell)[:0]])
-        room = cell_size - len(own.rows(cell))
-        near, radius = nearest_rows(rows.take(candidates), cells.centers[cell], room)
+        free = cell_size - len(own.rows(cell))
+        near, radius = nearest_rows(rows.take(candidates), cells.centers[cell], free)
         return np.concatenate([own.rows(cell), candidates[near]]), max(radius, float(cells.radii[cell]))
 
     reached = list(thread_map(reach, range(len(own))))
@@ -58,11 +58,11 @@ def build_overlap(
 
 
 def _nearest_cells(centers: NDArray[np.float32]) -> list[NDArray[np.intp]]:
-    """Return the numbers of the cells with the nearest centres, for every cell."""
+    """Return the numbers of the cells with the nearest centers, for every cell."""
     count = min(_NEIGHBOURS, len(centers) - 1)
     found = []
-    for cell, centre in enumerate(centers):
-        squared = np.square(centers.astype(np.float64) - centre).sum(axis=1)
+    for cell, center in enumerate(centers):
+        squared = np.square(centers.astype(np.float64) - center).sum(axis=1)
         squared[cell] = np.inf
         found.append(np.argsort(squared, kind="stable")[:count])
     return found

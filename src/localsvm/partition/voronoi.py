@@ -1,12 +1,12 @@
 """Voronoi partitions (Sec. 2, App.): cells of bounded size, or of bounded radius.
 
-Enters: scaled rows and their hashes. Leaves: a `VoronoiPartition`, a tree of centres, and the rows of every cell.
+Enters: scaled rows and their hashes. Leaves: a `VoronoiPartition`, a tree of centers, and the rows of every cell.
 
-A node of at most 50 000 rows finds its centres by farthest-first traversal on all of them; a larger one on a random
+A node of at most 50 000 rows finds its centers by farthest-first traversal on all of them; a larger one on a random
 subsample, to make children that are small enough, and every child is split again. A row goes from the root to the
-nearest centre of every node it meets:
+nearest center of every node it meets:
 
-    root: 250 centres from a sample  ->  node: 30 centres from all its rows  ->  cell
+    root: 250 centers from a sample  ->  node: 30 centers from all its rows  ->  cell
 """
 
 from __future__ import annotations
@@ -20,23 +20,16 @@ from numpy.typing import NDArray
 from localsvm import _native
 from localsvm.data.rows import ModelRows, smallest_hashes
 from localsvm.partition.base import Members, ThreadMap, for_each
+from localsvm.partition.tree import Node, descend, is_leaf, leaf_code
 
 LARGEST_TRAVERSAL = 50_000
 """Rows of a farthest-first traversal (App.)."""
 
 _TINY_SHARE = 1 / 8  # of the largest size: cells below are dissolved; more dissolving makes cells large and slow
 CHILD_SHARE = 0.8
-"""Of the most rows that a child may have, what a subsample aims at: room for its error."""
+"""Target size of the children of a subsample, as a fraction of the largest one allowed: a margin for its error."""
 
-_FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer say little about its size
-
-
-@dataclass(frozen=True)
-class Node:
-    """Centres, and where each leads: to another node (its number), or to a cell (-1 - its number)."""
-
-    centers: NDArray[np.float32]
-    children: NDArray[np.int64]
+_FEWEST_SAMPLED = 40  # rows of the subsample in a child; fewer are too few to estimate its size
 
 
 @dataclass(frozen=True)
@@ -48,7 +41,7 @@ class VoronoiPartition:
     nodes: tuple[Node, ...]
 
     def assign(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
-        """Return the cell of every row: the nearest centre in every node from the root down, ties to the first.
+        """Return the cell of every row: the nearest center in every node from the root down, ties to the first.
 
         Examples
         --------
@@ -62,32 +55,12 @@ class VoronoiPartition:
         return descend(self.nodes, X)[0]
 
 
-def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-    """Return the leaf that every row comes to from the first node on, and its squared distance from the centre."""
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    leaves = np.empty(len(X), dtype=np.int32)
-    squared = np.empty(len(X), dtype=np.float32)
-    waiting = [(0, np.arange(len(X)))]
-    while waiting:
-        number, rows = waiting.pop()
-        node = nodes[number]
-        labels, squared[rows] = _native.nearest_centres(X if len(rows) == len(X) else X[rows], node.centers)
-        to = node.children[labels]
-        leaves[rows] = -1 - to
-        inner = to >= 0
-        if inner.any():
-            inner_rows, inner_to = rows[inner], to[inner]
-            groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
-            waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
-    return leaves, squared
-
-
 @dataclass(frozen=True)
 class SplitLimit:
-    """What a cell may not exceed."""
+    """The limit of a cell."""
 
     size: float
-    """Number of rows; of no account if there is a largest radius."""
+    """Number of rows; ignored if there is a largest radius."""
     radius: float = np.inf
 
     def allows(self, size: int, radius: float) -> bool:
@@ -103,72 +76,35 @@ def build_voronoi(
     thread_map: ThreadMap = map,
     upper: Sequence[Node] = (),
 ) -> tuple[VoronoiPartition, Members]:
-    """Cut the rows into cells within the limit; a cell of equal rows may exceed it.
-
-    Parameters
-    ----------
-    rows : ModelRows
-        The training rows.
-    hashes : ndarray of uint64
-        Their content hashes: where the traversal starts and what a subsample is.
-    limit : SplitLimit
-        Largest size, or largest radius, of a cell.
-    thread_map : callable, optional
-        Replaces `map` over blocks of rows and nodes.
-    upper : sequence of Node, optional
-        Nodes that the tree begins with; what comes to their leaves is split on.
-
-    Returns
-    -------
-    VoronoiPartition, Members
-        The tree, and the rows of its cells.
-    """
+    """Cut the rows into cells within the limit; a cell of equal rows may exceed it."""
     builder = _TreeBuilder(rows, hashes, limit, thread_map, upper)
     try:
         return builder.build()
     except BaseException:
-        builder.token.cancel()  # threads that still split a node end at once
+        builder.token.cancel()  # threads that split a node stop at once
         raise
 
 
-def sample_centres(
+def sample_centers(
     X: NDArray[np.float32],
     counts: NDArray[np.integer],
     n_rows: int,
     size: float,
     token: _native.CancelToken | None = None,
 ) -> NDArray[np.float32]:
-    """Return centres for a large node of `n_rows` rows, which make children of about `size` rows at most.
-
-    Parameters
-    ----------
-    X : ndarray of float32
-        A random sample of its rows, distinct and in the order of their hashes.
-    counts : ndarray of int
-        How many copies of each are in the sample.
-    n_rows : int
-        Rows of the node.
-    size : float
-        Rows of a child.
-    token : CancelToken, optional
-        Ends the search.
-
-    Returns
-    -------
-    ndarray of float32
-        Some rows of the sample.
+    """Return centers for a large node of `n_rows` rows, which make children of about `size` rows at most.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from localsvm.partition.voronoi import sample_centres
+    >>> from localsvm.partition.voronoi import sample_centers
     >>> X = np.arange(400, dtype=np.float32)[:, None]
-    >>> centres = sample_centres(X, np.ones(400, dtype=np.int64), 4000, size=2500)
-    >>> len(centres)
+    >>> centers = sample_centers(X, np.ones(400, dtype=np.int64), 4000, size=2500)
+    >>> len(centers)
     2
     """
-    share = int(counts.sum()) / n_rows
-    limit = max(share * size, _FEWEST_SAMPLED)
+    fraction = int(counts.sum()) / n_rows
+    limit = max(fraction * size, _FEWEST_SAMPLED)
     # Children are split again, so the fewer there are the better: any of them is dissolved that can be.
     chosen, _, _ = _native.farthest_first(X, counts.astype(np.float64), limit, tiny_size=np.inf, token=token)
     return np.asarray(X[chosen])
@@ -176,7 +112,7 @@ def sample_centres(
 
 @dataclass(frozen=True)
 class _Split:
-    """A node's centres and the rows of its children, which stand in the node's range in this order."""
+    """A node's centers and the rows of its children, which stand in the node's range in this order."""
 
     centers: NDArray[np.float32]
     sizes: NDArray[np.intp]
@@ -185,7 +121,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class _Branch:
-    """A range of rows to split: by a node that is given, or by centres that are to be found."""
+    """A range of rows to split: by a node that is given, or by centers that are to be found."""
 
     begin: int
     end: int
@@ -215,7 +151,7 @@ class _TreeBuilder:
     def build(self) -> tuple[VoronoiPartition, Members]:
         centers: list[NDArray[np.float32]] = []
         children: list[NDArray[np.int64]] = []
-        leaves: list[tuple[int, int, NDArray[np.float32], float]] = []  # begin, end, centre, radius
+        leaves: list[tuple[int, int, NDArray[np.float32], float]] = []  # begin, end, center, radius
         level = [_Branch(0, len(self.rows), self.upper[0] if self.upper else None)]
         n_nodes = 1
         while level:
@@ -226,7 +162,7 @@ class _TreeBuilder:
                 for c, (size, end) in enumerate(zip(split.sizes, ends, strict=True)):
                     below = self._below(branch, split, c, int(end - size), int(end))
                     if below is None:
-                        to[c] = -1 - len(leaves)
+                        to[c] = leaf_code(len(leaves))
                         leaves.append((int(end - size), int(end), split.centers[c], split.radii[c]))
                     else:
                         to[c] = n_nodes + len(next_level)
@@ -239,7 +175,7 @@ class _TreeBuilder:
 
     def _below(self, branch: _Branch, split: _Split, c: int, begin: int, end: int) -> _Branch | None:
         """Return what is to be split next of a branch's child; None: it is a cell."""
-        if branch.node is not None and branch.node.children[c] >= 0:
+        if branch.node is not None and not is_leaf(int(branch.node.children[c])):
             return _Branch(begin, end, self.upper[int(branch.node.children[c])])
         stuck = branch.node is None and len(split.sizes) == 1
         return None if stuck or self.limit.allows(end - begin, split.radii[c]) else _Branch(begin, end)
@@ -271,7 +207,7 @@ class _TreeBuilder:
         sampled = members[smallest_hashes(self.hashes[members], LARGEST_TRAVERSAL)]
         _, first, counts = np.unique(self.hashes[sampled], return_index=True, return_counts=True)
         size = max(CHILD_SHARE * LARGEST_TRAVERSAL, 0.9 * self.limit.size)
-        centers = sample_centres(self.rows.take(sampled[first]), counts, len(members), size, self.token)
+        centers = sample_centers(self.rows.take(sampled[first]), counts, len(members), size, self.token)
         labels, distances = self._nearest(members, centers)
         if len(centers) == 1 and distances.max() > 0:
             # The sample is one point, the node is not: split it by its farthest row.
@@ -288,7 +224,7 @@ class _TreeBuilder:
         distances = np.empty(len(members), dtype=np.float32)
 
         def fill(block: slice) -> None:
-            labels[block], distances[block] = _native.nearest_centres(self.rows.take(members[block]), centers)
+            labels[block], distances[block] = _native.nearest_centers(self.rows.take(members[block]), centers)
 
         for_each(self.map, fill, self.rows.blocks(0, len(members)))
         return labels, distances
@@ -303,7 +239,7 @@ class _TreeBuilder:
         groups = Members.of_labels(labels, len(centers))
         here = slice(branch.begin, branch.end)
         self.order[here] = self.order[here][groups.order]
-        # A centre that was found is one of the rows; only the groups of given ones may be empty.
+        # A center that was found is one of the rows; only the groups of given ones may be empty.
         squared, filled = np.zeros(len(centers)), groups.sizes > 0
         if filled.any():
             squared[filled] = np.maximum.reduceat(distances[groups.order], (groups.ends - groups.sizes)[filled])
@@ -319,7 +255,7 @@ class _TreeBuilder:
         order = np.concatenate([self.order[begin:end] for begin, end, _, _ in leaves])
         ends = np.cumsum([end - begin for begin, end, _, _ in leaves])
         partition = VoronoiPartition(
-            centers=np.stack([centre for _, _, centre, _ in leaves]),
+            centers=np.stack([center for _, _, center, _ in leaves]),
             radii=np.array([radius for _, _, _, radius in leaves]),
             nodes=tuple(Node(c, to) for c, to in zip(centers, children, strict=True)),
         )

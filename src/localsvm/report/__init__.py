@@ -1,6 +1,6 @@
-"""A fitted model to look at: plots in the manner of scikit-learn's displays, and one page with all of them.
+"""Plots of a fitted model, following scikit-learn's display API, and an HTML report with all of them.
 
-Needs matplotlib and jinja2, which ``pip install 'localsvm[report]'`` adds; importing this package does not.
+Plotting needs matplotlib and the report jinja2 (``pip install 'localsvm[report]'``); importing this package does not.
 
 >>> from localsvm import LocalSVC
 >>> from localsvm.data import toy_mixture
@@ -10,13 +10,11 @@ Needs matplotlib and jinja2, which ``pip install 'localsvm[report]'`` adds; impo
 (2, 3)
 """
 
-from localsvm.report.cells import CellsDisplay
+from localsvm.report.cells import CellsDisplay, ValidationSurfaceDisplay
+from localsvm.report.evaluation import PredictionDisplay, ReliabilityDisplay
 from localsvm.report.page import write_report
 from localsvm.report.partition import PartitionDisplay
-from localsvm.report.predictions import PredictionDisplay
 from localsvm.report.relevance import RelevanceDisplay
-from localsvm.report.reliability import ReliabilityDisplay
-from localsvm.report.surface import ValidationSurfaceDisplay
 
 __all__ = [
     "CellsDisplay",

@@ -1,90 +1,51 @@
-"""What displays share: the axes they are drawn on, and evaluation before drawing.
+"""Base class of the displays, which follow scikit-learn's plotting API.
 
-Enters: axes of the user's own, or none. Leaves: the display, drawn, with `ax_` and `figure_`.
+Enters: matplotlib axes, or None. Leaves: the display, drawn, with the axes in `ax_` and their figure in `figure_`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
 
-from localsvm.evaluation.evaluator import Evaluator
-from localsvm.evaluation.result import Evaluation
 from localsvm.report.style import require
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Display(ABC):
-    """Something that can be drawn on axes."""
+    """Data of a plot, and how to draw it on axes."""
 
     ax_: Any
     figure_: Any
+    _subplots: ClassVar[dict[str, Any]] = {}
+    """Arguments of `plt.subplots` for new axes."""
 
     @abstractmethod
-    def _draw(self, ax: Axes, **kwargs: Any) -> None:
+    def _draw(self, ax: Any, **kwargs: Any) -> None:
         """Draw on axes."""
 
-    def plot(self, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw.
+    def plot(self, ax: Any = None, **kwargs: Any) -> Self:
+        """Draw the plot.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+        ax : matplotlib Axes, or an array of them, optional
+            Axes to draw on; new ones by default.
         **kwargs : dict
-            Passed on to what is drawn: cells, tiles or line.
+            Passed to the matplotlib artist: cells, tiles, bars or line.
 
         Returns
         -------
         Display
-            This display.
+            This display, with the axes in `ax_` and their figure in `figure_`.
         """
         if ax is None:
             require("matplotlib")
             import matplotlib.pyplot as plt
 
-            _, ax = plt.subplots(layout="constrained")
-        self.ax_, self.figure_ = ax, ax.figure
-        self._draw(ax, **kwargs)
+            _, ax = plt.subplots(**self._subplots, layout="constrained")
+        self.ax_ = np.asarray(ax) if np.ndim(ax) else ax
+        self.figure_ = np.ravel(ax)[0].figure
+        self._draw(self.ax_, **kwargs)
         return self
-
-
-class EvaluationDisplay(Display):
-    """Something that is drawn of an evaluation, or of rows after evaluating them."""
-
-    @classmethod
-    @abstractmethod
-    def from_evaluation(cls, evaluation: Evaluation, *, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw what an evaluation found."""
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, **kwargs: Any
-    ) -> Self:
-        """Evaluate a fitted estimator and draw what came out.
-
-        Parameters
-        ----------
-        estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-            Fitted.
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Samples that it has not seen.
-        y : array-like of shape (n_samples,) or (n_samples, n_targets)
-            What is true of them.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the samples.
-        **kwargs : dict
-            Passed on to `from_evaluation`.
-
-        Returns
-        -------
-        Display
-            What was drawn.
-        """
-        evaluator = Evaluator(estimator)
-        evaluator.add(X, y, sample_weight)
-        return cls.from_evaluation(evaluator.result(), **kwargs)

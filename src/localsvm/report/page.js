@@ -1,5 +1,5 @@
 "use strict";
-// Tables sort by the column whose heading is pressed: numbers by their data-v, text by itself; blanks stay last.
+// A click on a heading sorts its table: numbers by data-v, text alphabetically, missing values last.
 for (const button of document.querySelectorAll("th > button")) {
   button.addEventListener("click", () => {
     const heading = button.parentElement;

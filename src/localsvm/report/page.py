@@ -1,7 +1,7 @@
-"""The report: one HTML file that needs nothing else.
+"""The report: a self-contained HTML file.
 
-Enters: a fitted estimator, perhaps an evaluation. Leaves: a page with plots, tables and advice. The same model makes
-the same page, to the byte.
+Enters: a fitted estimator, optionally an evaluation. Leaves: a page with plots, tables and recommendations. Equal
+models have equal pages, byte for byte.
 """
 
 from __future__ import annotations
@@ -23,36 +23,33 @@ from sklearn.utils.validation import check_is_fitted
 from localsvm.errors import InvalidParameter
 from localsvm.evaluation.result import Evaluation
 from localsvm.report import tables
-from localsvm.report.cells import QUANTITIES, CellsDisplay, cell_quantities
+from localsvm.report.cells import QUANTITIES, CellsDisplay, ValidationSurfaceDisplay
+from localsvm.report.evaluation import PredictionDisplay, ReliabilityDisplay
 from localsvm.report.partition import PartitionDisplay, cell_colours
-from localsvm.report.predictions import PredictionDisplay
-from localsvm.report.recommendations import advise
+from localsvm.report.recommendations import recommend
 from localsvm.report.relevance import RelevanceDisplay
-from localsvm.report.reliability import ReliabilityDisplay
-from localsvm.report.style import require, theme
-from localsvm.report.surface import ValidationSurfaceDisplay
-from localsvm.report.svg import draw_svg
+from localsvm.report.style import draw_svg, require, theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _LARGE, _SMALL, _BAR = (4.3, 3.4), (3.0, 1.9), 0.21  # inches
-_MOST_TARGETS = 4  # whose predictions are drawn
+_MOST_TARGETS = 4  # targets whose predictions are drawn
 _MOST_BARS = 14
 
 _CELLS_DRAWN = {
-    "areas": ("An area is a cell", " Dots are support vectors."),
-    "hexagons": ("A hexagon stands for the cells there", " Axes have their share of the spread."),
+    "areas": ("Each area is a cell", " Dots are support vectors."),
+    "hexagons": ("Each hexagon summarizes the cells in it", " Axes show the explained variance in parentheses."),
     "discs": (
-        "A disc is a cell, its area the number of training rows",
-        " Dots are support vectors; axes have their share of the spread.",
+        "Each disc is a cell; its area is the number of training rows",
+        " Dots are support vectors. Axes show the explained variance in parentheses.",
     ),
 }
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A plot of the page, as SVG, with the words that say what it shows."""
+    """A plot as SVG, with title and caption."""
 
     name: str
     title: str
@@ -63,23 +60,23 @@ class Plot:
 def write_report(
     estimator: Any, path: str | os.PathLike[str], evaluation: Evaluation | None = None, title: str | None = None
 ) -> Path:
-    """Write a page about a fitted estimator: one HTML file without any other.
+    """Write a self-contained HTML report about a fitted estimator.
 
     Parameters
     ----------
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-        Fitted.
+        Fitted estimator.
     path : str or path
-        The file to write.
+        File to write.
     evaluation : Evaluation, optional
-        What the estimator is worth on test rows; without it the page has the numbers of cross-validation only.
+        Results on test rows; without it the report has cross-validated risks only.
     title : str, optional
-        Heading of the page.
+        Title of the report.
 
     Returns
     -------
     Path
-        The file.
+        The file that was written.
 
     Examples
     --------
@@ -99,8 +96,8 @@ def write_report(
         require(package)
     if evaluation is not None and evaluation.cells and len(evaluation.cells.loss) != len(estimator.model_.cells):
         raise InvalidParameter(
-            f"the evaluation is of a model of {len(evaluation.cells.loss)} cells, but this one has "
-            f"{len(estimator.model_.cells)}: evaluate this model."
+            f"the evaluation is of a model with {len(evaluation.cells.loss)} cells, but this one has "
+            f"{len(estimator.model_.cells)}. Pass an evaluation of this model."
         )
     path = Path(path)
     path.write_text(_page(estimator, evaluation, title), encoding="utf-8")
@@ -125,7 +122,7 @@ def _page(estimator: Any, evaluation: Evaluation | None, title: str | None) -> s
         kind=type(estimator).__name__,
         version=version("localsvm"),
         tiles=tables.tiles(estimator, evaluation),
-        advice=advise(estimator, evaluation),
+        recommendations=recommend(estimator, evaluation),
         measures=tables.measures(evaluation) if evaluation is not None else None,
         matrix=confusion if confusion and len(confusion.labels) <= tables.MOST_CLASSES else None,
         confusions=tables.confusions(confusion) if confusion else None,
@@ -147,7 +144,7 @@ def _read(name: str) -> str:
 
 
 def _content_hash(script: str) -> str:
-    """Return the hash by which the page allows this script, and no other."""
+    """Return the hash by which the content security policy allows this script and no other."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
@@ -158,7 +155,7 @@ def _plot(
 
 
 def _relevance(estimator: Any) -> RelevanceDisplay | None:
-    """Return the relevance of the features, where it has been learned and they differ."""
+    """Return the display of feature relevance, if it was learned and features differ."""
     learned = getattr(estimator, "feature_relevance_", None)
     return None if learned is None or np.ptp(learned) == 0 else RelevanceDisplay.gather(estimator, most=_MOST_BARS)
 
@@ -167,64 +164,62 @@ def _relevance_plot(display: RelevanceDisplay) -> Plot:
     return _plot(
         display.plot,
         "relevance",
-        "Relevance of the features",
-        "How much a feature counts when rows are compared, learned on a sample of the training rows. The dashed line "
+        "Feature relevance",
+        "Weight of each feature in distances between rows, learned on a sample of the training rows. The dashed line "
         "is the mean over all features.",
         (_LARGE[0], _BAR * (display.n_bars + 3)),
     )
 
 
 def _partition_plots(estimator: Any, evaluation: Evaluation | None) -> Iterator[Plot]:
-    """Draw the partition twice: by what cells err, and by their classes, or their widths where there are none."""
+    """Draw the partition by error, and by classes, or by kernel width if the classes are unknown."""
     cells = evaluation.cells if evaluation is not None else None
     display = PartitionDisplay.gather(estimator, color="cv_risk" if cells is None else "loss", evaluation=evaluation)
     what, dots = _CELLS_DRAWN[display.shape]
-    where = "in cross-validation" if cells is None else "on test rows"
-    caption = f"{what}: the more it errs {where}, the stronger the colour.{dots}"
-    yield _plot(display.plot, "partition", f"Where it errs {where}", caption)
+    name = display.colours.label if cells is None else f"test {display.colours.label}"
+    caption = f"{what}. A stronger color means a higher {name}.{dots}"
+    yield _plot(display.plot, "partition", f"{name.capitalize()} by cell", caption)
     if cells is not None and cells.classes is not None:
         coloured = replace(display, colours=cell_colours(estimator, "classes", evaluation))
-        yield _plot(coloured.plot, "classes", "Classes of the test rows", f"{what}.{dots}")
+        yield _plot(coloured.plot, "classes", "Classes of the test rows by cell", f"{what}.{dots}")
     else:
         coloured = replace(display, colours=cell_colours(estimator, "width", None))
-        caption = f"{what}: the wider its kernel, the stronger the colour; none where no kernel was needed.{dots}"
-        yield _plot(coloured.plot, "widths", "Kernel widths", caption)
+        caption = f"{what}. A stronger color means a wider kernel; cells without a kernel are grey.{dots}"
+        yield _plot(coloured.plot, "widths", "Kernel width by cell", caption)
 
 
 def _surface_plot(estimator: Any) -> Plot:
     return _plot(
-        lambda ax: ValidationSurfaceDisplay.from_estimator(estimator, ax=ax),
+        ValidationSurfaceDisplay.from_cells(estimator.model_.cells).plot,
         "surface",
-        "Validation over the grid",
-        "Mean validation risk by position on the grid. Every cell has a grid of its own; the numbers are those of a "
-        "middle one. Discs show how many cells chose a point.",
+        "Validation risk over the grid",
+        "Mean validation risk of the cells at each position of the grid. Every cell has its own grid; axis labels are "
+        "medians over the cells. Discs show how many cells selected a point.",
     )
 
 
 def _cell_plots(estimator: Any) -> Iterator[Plot]:
-    display = CellsDisplay(cell_quantities(estimator.model_.cells))
+    display = CellsDisplay.from_cells(estimator.model_.cells)
     for name, title in QUANTITIES.items():
-        yield _plot(partial(display.plot_quantity, name), f"cells-{name}", title, f"Cells by {title}.", _SMALL)
+        yield _plot(
+            partial(display.plot_quantity, name), f"cells-{name}", title, f"Histogram of cells by {title}.", _SMALL
+        )
 
 
 def _test_plots(evaluation: Evaluation) -> Iterator[Plot]:
     if evaluation.reliability:
         of_levels = evaluation.task == "quantiles"
-        bars = "" if of_levels else " Bars show how many rows have such probabilities."
+        bars = "" if of_levels else " Bars show the number of rows."
         yield _plot(
             lambda ax: ReliabilityDisplay.from_evaluation(evaluation, ax=ax),
             "reliability",
-            f"Are {'levels' if of_levels else 'probabilities'} what they say?",
-            f"On the diagonal they are. Upright lines are 95 % intervals.{bars}",
+            f"Calibration of {'quantile levels' if of_levels else 'probabilities'}",
+            f"Points on the diagonal are perfectly calibrated. Vertical lines are 95 % confidence intervals.{bars}",
         )
     for number, pairs in enumerate(evaluation.pairs[:_MOST_TARGETS]):
         yield _plot(
-            partial(_draw_pairs, evaluation, number),
+            PredictionDisplay(pairs).plot,
             f"pairs-{number}",
-            "Predicted against true" if pairs.target is None else f"Predicted against true, {pairs.target}",
-            "Tiles are darker where there are more test rows, by the logarithm. On the dashed line both agree.",
+            "Predicted and true values" if pairs.target is None else f"Predicted and true values, {pairs.target}",
+            "Color shows the number of test rows on a logarithmic scale. On the dashed line predictions are exact.",
         )
-
-
-def _draw_pairs(evaluation: Evaluation, target: int, ax: Axes) -> PredictionDisplay:
-    return PredictionDisplay.from_evaluation(evaluation, target=target, ax=ax)

@@ -1,6 +1,6 @@
-"""The partition drawn: cells in the plane, coloured by what they err or by their classes.
+"""Display of a partition: cells in the plane, colored by risk, width, test loss or classes.
 
-Enters: a fitted estimator, perhaps an evaluation. Leaves: `PartitionDisplay`.
+Enters: a fitted estimator, optionally an evaluation. Leaves: `PartitionDisplay`.
 """
 
 from __future__ import annotations
@@ -13,71 +13,63 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.data.rows import ScaledRows
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
+from localsvm.estimators.base import check_rows
 from localsvm.evaluation.places import feature_names, model_columns
 from localsvm.evaluation.result import Evaluation
+from localsvm.model.local_model import LocalModel
 from localsvm.partition.overlap import OverlapPartition
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.report.cells import cell_quantities
 from localsvm.report.display import Display
 from localsvm.report.plane import Plane, cell_polygons, plane_of
 from localsvm.report.style import CLASSES, INK, OTHER, SIDES, colour_scale, short, steps
-from localsvm.report.support import sample_support
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FloatArray = NDArray[np.float64]
-
-_MOST_POINTS = 800  # drawn behind the cells
+_MOST_POINTS = 800  # dots drawn behind the cells
 _MOST_POLYGONS = 600
-_HEXAGONS = 34  # in a row
-_MOST_DISCS = 1200  # more cells are drawn as hexagons, of several cells each
+_HEXAGONS = 34  # per row
+_MOST_DISCS = 1200  # with more cells, a hexagon stands for several
 _DISC_SIZES = 8
 _MARGIN = 0.04
 
 
 @dataclass(frozen=True)
 class CellColours:
-    """A number for every cell and what it means; NaN is not known."""
+    """One value per cell, NaN if unknown, and how to map it to a color."""
 
     values: FloatArray
     label: str
     kind: str
-    """"ramp": from little to much; "ratios": the same, by ratio; "sides": from one class to the other; "classes": the
-    number of a class."""
+    """One of "ramp" (sequential), "ratios" (sequential, logarithmic), "sides" (diverging), "classes" (indices)."""
     names: tuple[str, ...] = ()
-    """Of the classes."""
+    """Names of the classes."""
 
 
 @dataclass(eq=False)
 class PartitionDisplay(Display):
-    """The cells of a model in the plane of the first two principal axes.
+    """The cells of a model in the plane of the first two principal components.
 
-    Of two features the cells themselves are drawn; of more, their centres, as discs whose area is the number of rows.
-    The dots are support vectors, or rows that were given.
+    With two features the cells are drawn as polygons; with more, as discs at their centers whose area is the number of
+    training rows. Dots are support vectors, or the rows passed as `X`.
 
     Parameters
     ----------
     centers : ndarray of shape (n_cells, 2)
-        Centres in the plane.
+        Centers in the plane.
     sizes : ndarray of shape (n_cells,)
-        Training rows by cell.
+        Number of training rows per cell.
     colours : CellColours
-        What cells are coloured by.
+        Values that are shown as colors.
     points : ndarray of shape (n_points, 2)
-        Dots.
+        Dots in the plane.
     plane : Plane
-        The axes.
+        Axes of the projection.
     polygons : list of ndarray or None
-        Cells of two features.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+        Cells as polygons, if there are two features.
 
     Examples
     --------
@@ -113,23 +105,22 @@ class PartitionDisplay(Display):
         Parameters
         ----------
         estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-            Fitted.
+            Fitted estimator.
         X : array-like, optional
-            Rows to be drawn as dots, and to find the axes; by default support vectors, and centres.
+            Rows to draw as dots and to fit the axes to; support vectors and centers by default.
         color : {"cv_risk", "width", "loss", "classes"}, default="cv_risk"
-            Cross-validated risk, or the width that was chosen; of the evaluated rows, the mean loss or the mix of
-            classes.
+            Cross-validated risk, selected kernel width, mean loss of the evaluated rows, or their classes.
         evaluation : Evaluation, optional
-            Needed for "loss" and "classes".
+            Required for "loss" and "classes".
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs : dict
-            Passed on to the collection of cells.
+            Passed to the collection of cells.
 
         Returns
         -------
         PartitionDisplay
-            What was drawn.
+            The display, drawn.
         """
         return cls.gather(estimator, X, color=color, evaluation=evaluation).plot(ax, **kwargs)
 
@@ -137,7 +128,7 @@ class PartitionDisplay(Display):
     def gather(
         cls, estimator: Any, X: Any = None, *, color: str = "cv_risk", evaluation: Evaluation | None = None
     ) -> Self:
-        """Return what `from_estimator` draws, without drawing it."""
+        """Collect the data of the plot, without drawing it."""
         check_is_fitted(estimator)
         model = estimator.model_
         columns = model_columns(feature_names(estimator), estimator.columns_)[0]
@@ -166,24 +157,24 @@ class PartitionDisplay(Display):
 
     @property
     def shape(self) -> str:
-        """What stands for a cell: "areas", "hexagons", of several cells each, or "discs"."""
+        """How cells are drawn: "areas", "discs", or "hexagons" of several cells each."""
         if self.polygons is not None:
             return "areas"
         many = len(self.centers) > _MOST_DISCS and np.isfinite(self.colours.values).any()
         return "hexagons" if many else "discs"
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        """Draw on axes."""
+        """Draw cells, dots and colorbar or legend."""
         draw = {"areas": self._draw_areas, "hexagons": self._draw_hexagons, "discs": self._draw_discs}[self.shape]
         drawn = draw(ax, **kwargs)
         ax.set_xlabel(self.plane.labels[0], parse_math=False)
         ax.set_ylabel(self.plane.labels[1], parse_math=False)
         ax.set_xticks([])
         ax.set_yticks([])
-        self._explain(ax, drawn)
+        self._add_legend(ax, drawn)
 
     def _maps(self, values: FloatArray) -> dict[str, Any]:
-        """Return colour map and norm for what is drawn."""
+        """Return colormap and norm for values."""
         from matplotlib.colors import BoundaryNorm, ListedColormap
 
         if self.colours.kind in ("ramp", "ratios"):
@@ -219,7 +210,7 @@ class PartitionDisplay(Display):
             | kwargs
         )
         drawn = None
-        # Discs of one size are drawn together, which keeps files small; large ones first, so that small ones are seen.
+        # One scatter per size keeps files small; large discs first, so that they do not hide small ones.
         for size in range(_DISC_SIZES, -1, -1):
             here = step == size
             if here.any():
@@ -237,8 +228,8 @@ class PartitionDisplay(Display):
         drawn.set(**self._maps(np.asarray(drawn.get_array())))
         return drawn
 
-    def _explain(self, ax: Axes, drawn: Any) -> None:
-        """Add a scale, or a legend of the classes that are there."""
+    def _add_legend(self, ax: Axes, drawn: Any) -> None:
+        """Add a colorbar, or a legend of the classes that occur."""
         if self.colours.kind != "classes":
             colour_scale(ax, drawn, self.colours.label)
             return
@@ -255,7 +246,7 @@ class PartitionDisplay(Display):
 
 
 def cell_colours(estimator: Any, color: str, evaluation: Evaluation | None) -> CellColours:
-    """Return what cells are coloured by."""
+    """Return the values that cells are colored by."""
     if color == "cv_risk":
         return CellColours(cell_quantities(estimator.model_.cells)["risk"], "cross-validated risk", "ramp")
     if color == "width":
@@ -263,20 +254,20 @@ def cell_colours(estimator: Any, color: str, evaluation: Evaluation | None) -> C
     if color not in ("loss", "classes"):
         raise InvalidParameter(f"color={color!r} is unknown; use one of 'cv_risk', 'width', 'loss', 'classes'.")
     if evaluation is None or evaluation.cells is None:
-        raise InvalidParameter(f"color={color!r} needs an evaluation by cells: evaluation=Evaluator(...).result().")
+        raise InvalidParameter(f"color={color!r} needs an evaluation by cell: pass evaluation=Evaluator(...).result().")
     if color == "loss":
         label = "error" if evaluation.task == "classes" else "mean loss"
         return CellColours(np.array(evaluation.cells.loss, dtype=np.float64), label, "ramp")
     if evaluation.cells.classes is None or evaluation.confusion is None:
-        raise InvalidParameter("color='classes' needs an evaluation with classes by cell; use color='loss'.")
+        raise InvalidParameter("color='classes' needs an evaluation with classes by cell. Use color='loss'.")
     return _class_colours(np.array(evaluation.cells.classes), tuple(map(str, evaluation.confusion.labels)))
 
 
 def _class_colours(masses: FloatArray, names: tuple[str, ...]) -> CellColours:
     total = masses.sum(axis=1)
     if len(names) == 2:
-        share = np.divide(masses[:, 1], total, out=np.full(len(total), np.nan), where=total > 0)
-        return CellColours(share, f"share of {short(names[1])}", "sides")
+        fraction = np.divide(masses[:, 1], total, out=np.full(len(total), np.nan), where=total > 0)
+        return CellColours(fraction, f"fraction of {short(names[1])}", "sides")
     return CellColours(np.where(total > 0, masses.argmax(axis=1), np.nan), "most frequent class", "classes", names)
 
 
@@ -286,6 +277,21 @@ def _most_frequent(values: Any) -> float:
 
 
 def _sample_rows(estimator: Any, X: Any) -> NDArray[np.float32]:
-    rows = ScaledRows(estimator._rows(X), estimator.model_.scaling)
+    rows = ScaledRows(check_rows(estimator, X), estimator.model_.scaling)
     wanted = np.unique(np.linspace(0, len(rows) - 1, min(_MOST_POINTS, len(rows))).astype(np.intp))
     return rows.take(wanted)
+
+
+def sample_support(model: LocalModel, count: int) -> NDArray[np.float32]:
+    """Return up to `count` support vectors, evenly spaced over all cells; only their cells are read."""
+    parts = [part for cell in model.cells for part in cell.functions.sums]
+    ends = np.cumsum([len(part.support_vectors) for part in parts], dtype=np.intp)
+    total = int(ends[-1]) if len(ends) else 0
+    wanted = np.unique(np.linspace(0, total - 1, min(count, total)).astype(np.intp))
+    found = np.zeros((len(wanted), model.n_features), dtype=np.float32)
+    owners = np.searchsorted(ends, wanted, side="right")
+    for number in np.unique(owners):
+        here = owners == number
+        begin = int(ends[number]) - len(parts[number].support_vectors)
+        found[here] = parts[number].support_vectors[wanted[here] - begin]
+    return found

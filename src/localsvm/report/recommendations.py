@@ -1,6 +1,6 @@
-"""What to know about a fitted model, and what to do about it, in plain sentences.
+"""Recommendations of a report: possible problems of a fitted model, and what to do about them.
 
-Enters: a fitted estimator, perhaps an evaluation. Leaves: `Advice`, warnings before notes.
+Enters: a fitted estimator, optionally an evaluation. Leaves: a list of `Recommendation`, warnings before notes.
 """
 
 from __future__ import annotations
@@ -18,92 +18,92 @@ from localsvm.estimators.warn import edge_sentences, precision_sentences
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.chunks import ChunkPartition
+from localsvm.report.partition import sample_support
 from localsvm.report.style import percent
-from localsvm.report.support import sample_support
 
-_TINY_CELL = 40  # rows: fewer make cross-validation a lottery
-_FEW_CELLS = 0.02  # share of the rows below which odd cells are not worth a word
-_RARE_CLASS = 0.1  # share of the cells that know a class
-_MANY_SUPPORT = 0.9  # share of the rows
+_SMALL_CELL = 40  # rows; cross-validation on fewer is unreliable
+_FEW_ROWS = 0.02  # fraction of the rows below which cells of a single class are not mentioned
+_RARE_CLASS = 0.1  # fraction of the cells in which a class occurs
+_MANY_SUPPORT = 0.9  # fraction of the rows
 _LARGE_CALIBRATION_ERROR = 0.05
 _MOST_CLASSES = 5  # named in a sentence
-_SAMPLE = 500  # support vectors that tell the scaling
+_SAMPLE = 500  # support vectors from which the scaling is recognized
 
 
 @dataclass(frozen=True)
-class Advice:
-    """A sentence or two under a heading."""
+class Recommendation:
+    """A heading with one or two sentences."""
 
     title: str
     text: str
     is_warning: bool = False
 
 
-def advise(estimator: Any, evaluation: Evaluation | None) -> list[Advice]:
-    """Return all that is worth knowing, warnings first."""
-    found = [advice for find in _ABOUT_THE_MODEL for advice in find(estimator)]
+def recommend(estimator: Any, evaluation: Evaluation | None) -> list[Recommendation]:
+    """Return all recommendations, warnings first."""
+    found = [item for check in _MODEL_CHECKS for item in check(estimator)]
     if evaluation is not None:
-        found += [advice for judge in _ABOUT_THE_TEST for advice in judge(estimator, evaluation)]
-    return sorted(found, key=lambda advice: not advice.is_warning)
+        found += [item for check in _TEST_CHECKS for item in check(estimator, evaluation)]
+    return sorted(found, key=lambda item: not item.is_warning)
 
 
-def _edges(estimator: Any) -> Iterator[Advice]:
+def _edges(estimator: Any) -> Iterator[Recommendation]:
     for sentence in edge_sentences(estimator.model_.cells, _settings(estimator)):
-        yield Advice(
-            "The best choice may lie outside the grid", f"{sentence} Then fit again and compare the risks.", True
+        yield Recommendation(
+            "Hyper-parameters at the edge of the grid", f"{sentence} Then fit again and compare the risks.", True
         )
 
 
-def _precision(estimator: Any) -> Iterator[Advice]:
+def _precision(estimator: Any) -> Iterator[Recommendation]:
     for sentence in precision_sentences(estimator.model_.cells, _settings(estimator)):
-        yield Advice("Some solves stopped early", sentence, True)
+        yield Recommendation("Some solves did not converge", sentence, True)
 
 
 def _settings(estimator: Any) -> CellSettings:
-    """Return what the advice on grids depends on."""
+    """Return the settings that the sentences about grids need."""
     model: LocalModel = estimator.model_
     kernel = model.cells[0].functions.kernel
     return CellSettings(reduction=model.reduction, kernel=kernel, grid=Grid.of(estimator.grid))
 
 
-def _single_class(estimator: Any) -> Iterator[Advice]:
+def _single_class(estimator: Any) -> Iterator[Recommendation]:
     cells = estimator.model_.cells
     constant = [cell.n_samples for cell in cells if len(cell.width) == 0 and cell.n_samples]
-    share = sum(constant) / max(sum(cell.n_samples for cell in cells), 1)
-    if share < _FEW_CELLS:
+    fraction = sum(constant) / max(sum(cell.n_samples for cell in cells), 1)
+    if fraction < _FEW_ROWS:
         return
     what = "class" if estimator.model_.reduction.is_classification else "target value"
-    yield Advice(
-        f"Cells of a single {what}",
-        f"In {len(constant):,} of {len(cells):,} cells, with {percent(share)} of the training rows, all rows have the "
-        f"same {what}, and the cell always predicts it. That costs nothing to train. If such regions should be mixed, "
-        "make cells larger with cell_size.",
+    yield Recommendation(
+        f"Cells with a single {what}",
+        f"{len(constant):,} of {len(cells):,} cells, with {percent(fraction)} of the training rows, contain a single "
+        f"{what} and always predict it. They cost no training time. If such regions are expected to be mixed, increase "
+        "cell_size.",
     )
 
 
-def _tiny_cells(estimator: Any) -> Iterator[Advice]:
+def _small_cells(estimator: Any) -> Iterator[Recommendation]:
     cells = estimator.model_.cells
-    tiny = sum(0 < cell.n_samples < _TINY_CELL for cell in cells)
-    if tiny and len(cells) > 1:
-        yield Advice(
-            "Tiny cells",
-            f"{tiny:,} of {len(cells):,} cells have fewer than {_TINY_CELL} distinct training rows: their "
-            "cross-validated risks are rough. Larger cells (cell_size) or fewer outliers (scaling='quantile') help.",
-            is_warning=tiny > len(cells) / 4,
+    small = sum(0 < cell.n_samples < _SMALL_CELL for cell in cells)
+    if small and len(cells) > 1:
+        yield Recommendation(
+            "Very small cells",
+            f"{small:,} of {len(cells):,} cells have fewer than {_SMALL_CELL} distinct training rows, so their "
+            "cross-validated risks are unreliable. Increase cell_size, or try scaling='quantile' against outliers.",
+            is_warning=small > len(cells) / 4,
         )
 
 
-def _empty_cells(estimator: Any) -> Iterator[Advice]:
+def _empty_cells(estimator: Any) -> Iterator[Recommendation]:
     cells = estimator.model_.cells
     empty = sum(cell.n_samples == 0 for cell in cells)
     if empty:
-        yield Advice(
-            "Cells without rows",
-            f"{empty:,} of {len(cells):,} cells had no training rows: they predict what is best for all rows.",
+        yield Recommendation(
+            "Empty cells",
+            f"{empty:,} of {len(cells):,} cells have no training rows; they predict the best constant for all rows.",
         )
 
 
-def _missing_classes(estimator: Any) -> Iterator[Advice]:
+def _missing_classes(estimator: Any) -> Iterator[Recommendation]:
     calibration = estimator.model_.calibration
     if calibration is None or len(estimator.classes_) == 2:
         return
@@ -111,114 +111,115 @@ def _missing_classes(estimator: Any) -> Iterator[Advice]:
     rare = [f"{estimator.classes_[c]} ({percent(present[c])})" for c in np.argsort(present) if present[c] < _RARE_CLASS]
     if rare and len(calibration.present) > 1:
         more = f" and {len(rare) - _MOST_CLASSES} more" if len(rare) > _MOST_CLASSES else ""
-        yield Advice(
-            "Classes that few cells know",
+        yield Recommendation(
+            "Classes that occur in few cells",
             f"These classes have training rows in less than {percent(_RARE_CLASS)} of the cells: "
-            f"{', '.join(rare[:_MOST_CLASSES])}{more}. A cell never predicts a class that it has not seen. If rows of "
-            "these classes are missed, try larger cells (cell_size).",
+            f"{', '.join(rare[:_MOST_CLASSES])}{more}. A cell never predicts a class without training rows in it. If "
+            "the recall of these classes is too low, increase cell_size.",
         )
 
 
-def _support(estimator: Any) -> Iterator[Advice]:
+def _support(estimator: Any) -> Iterator[Recommendation]:
     cells = estimator.model_.cells
     support, rows = sum(cell.n_support for cell in cells), sum(cell.n_samples for cell in cells)
     if estimator.model_.reduction.is_classification and support > _MANY_SUPPORT * rows:
-        yield Advice(
+        yield Recommendation(
             "Most rows are support vectors",
-            f"{percent(support / rows)} of the training rows are support vectors. The classes overlap much or the "
-            "features say little; prediction takes as long as it can.",
+            f"{percent(support / rows)} of the training rows are support vectors: the classes overlap strongly, or the "
+            "features carry little information. Prediction time grows with the number of support vectors.",
         )
 
 
-def _scaling(estimator: Any) -> Iterator[Advice]:
+def _scaling(estimator: Any) -> Iterator[Recommendation]:
     if estimator.scaling == "auto":
-        yield Advice(
+        yield Recommendation(
             "Scaling",
-            f"{scaling_name(estimator)} scaling was chosen by a comparison on a sample of the training rows. "
-            "It is part of the model: give rows to predict in their own units.",
+            f"{scaling_name(estimator)} scaling was selected on a sample of the training rows. It is part of the "
+            "model: pass rows to predict in their original units.",
         )
 
 
-def _chunks(estimator: Any) -> Iterator[Advice]:
+def _chunks(estimator: Any) -> Iterator[Recommendation]:
     if isinstance(estimator.model_.partition, ChunkPartition):
-        yield Advice(
+        yield Recommendation(
             "Random chunks",
-            "All cells predict every row and their mean counts, so cells have no place of their own, and an "
-            "evaluation does not tell them apart.",
+            "Every cell predicts every row and the predictions are averaged, so cells have no location, and test "
+            "results are not broken down by cell.",
         )
 
 
 def scaling_name(estimator: Any) -> str:
-    """Return the scaling in use; of an automatic choice, by what it did to the rows."""
+    """Return the name of the scaling; one that was selected automatically is recognized by its values."""
     if estimator.scaling != "auto":
         return {None: "No", "minmax": "Min-max", "standard": "Standard", "quantile": "Quantile"}[estimator.scaling]
     model: LocalModel = estimator.model_
     if isinstance(model.scaling, QuantileScaling):
         return "Quantile"
-    # Min-max leaves nothing below zero; a standard scaling puts about half of the values there.
+    # Min-max scaling has no negative values; with standard scaling about half of them are.
     seen = np.concatenate([model.partition.centers, sample_support(model, _SAMPLE)])
     return "Standard" if seen.min(initial=0.0) < -1e-6 else "Min-max"
 
 
-def _worse_than_promised(estimator: Any, evaluation: Evaluation) -> Iterator[Advice]:
+def _worse_than_validation(estimator: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
     headline = evaluation.headline
     if evaluation.task != "classes" or headline.low is None:
         return
     risk = cv_risk(estimator.model_)
-    # The risk of the chosen point is a little too good; a fifth above it is more than that.
+    # The risk at the selected grid point is slightly optimistic, but by less than a fifth.
     if headline.low > 1.2 * risk:
-        yield Advice(
-            "Worse than cross-validation promised",
-            f"The test error is {percent(headline.value, 2)}, and cross-validation promised {percent(risk, 2)}: more "
-            "than chance explains. Are the test rows from another time or place, or were rows of the same object in "
-            "several folds?",
+        yield Recommendation(
+            "Test error above the cross-validated error",
+            f"The test error is {percent(headline.value, 2)}, the cross-validated error {percent(risk, 2)}; chance "
+            "does not explain the difference. Possible causes: the test rows come from a different distribution, or "
+            "related rows (such as several of one patient) were in different folds.",
             True,
         )
 
 
-def _unknown_labels(_: Any, evaluation: Evaluation) -> Iterator[Advice]:
+def _unknown_labels(_: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
     confusion = evaluation.confusion
     if confusion is not None and confusion.n_unknown:
         named = ", ".join(str(label) for label in confusion.unknown_labels[:_MOST_CLASSES])
-        yield Advice(
-            "Labels that the model does not know",
-            f"{confusion.n_unknown:,} of {evaluation.n_rows:,} test rows have labels that were not in the training "
-            f"data (like {named}). Each counts as an error.",
+        yield Recommendation(
+            "Unknown labels",
+            f"{confusion.n_unknown:,} of {evaluation.n_rows:,} test rows have labels that do not occur in the training "
+            f"data (such as {named}). Each of these rows counts as an error.",
             True,
         )
 
 
-def _calibration(_: Any, evaluation: Evaluation) -> Iterator[Advice]:
+def _calibration(_: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
     error = evaluation.measure("calibration_error")
     if error is not None and error.value > _LARGE_CALIBRATION_ERROR:
-        yield Advice(
-            "Probabilities are off",
-            f"On test rows predicted probabilities and observed shares differ by {percent(error.value, 1)} on average. "
-            "With class_weight, objective or false_alarm that is meant; otherwise do not take them at their word.",
+        yield Recommendation(
+            "Poorly calibrated probabilities",
+            f"Predicted probabilities and observed frequencies differ by {percent(error.value, 1)} on average on the "
+            "test rows. This is expected with class_weight, objective or false_alarm; otherwise do not rely on them.",
             True,
         )
 
 
-def _quantile_shares(_: Any, evaluation: Evaluation) -> Iterator[Advice]:
+def _quantile_coverage(_: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
     off = [bin for bin in evaluation.reliability if not bin.low <= bin.predicted <= bin.high]
     if evaluation.task == "quantiles" and off:
         seen = ", ".join(f"{percent(bin.observed, 1)} at level {bin.predicted:g}" for bin in off[:_MOST_CLASSES])
-        yield Advice(
-            "Quantiles miss their level",
-            f"The share of test targets at most the prediction differs from the level by more than chance: {seen}.",
+        yield Recommendation(
+            "Quantiles off their level",
+            "The fraction of test targets at or below the prediction differs from the level by more than chance: "
+            f"{seen}.",
         )
 
 
 def cv_risk(model: LocalModel) -> float:
-    """Return the cross-validated risk of all cells together, by their rows; NaN where none was validated."""
+    """Return the mean cross-validated risk of the cells, weighted by their rows; NaN if no cell has one."""
     known = [(cell.risk, cell.n_samples) for cell in model.cells if np.isfinite(cell.risk) and cell.n_samples]
     return sum(risk * rows for risk, rows in known) / sum(rows for _, rows in known) if known else np.nan
 
 
-_ABOUT_THE_MODEL: tuple[Callable[[Any], Iterator[Advice]], ...] = (
+_MODEL_CHECKS: tuple[Callable[[Any], Iterator[Recommendation]], ...] = (
     _edges,
     _precision,
-    _tiny_cells,
+    _small_cells,
     _empty_cells,
     _single_class,
     _missing_classes,
@@ -226,9 +227,9 @@ _ABOUT_THE_MODEL: tuple[Callable[[Any], Iterator[Advice]], ...] = (
     _chunks,
     _scaling,
 )
-_ABOUT_THE_TEST: tuple[Callable[[Any, Evaluation], Iterator[Advice]], ...] = (
+_TEST_CHECKS: tuple[Callable[[Any, Evaluation], Iterator[Recommendation]], ...] = (
     _unknown_labels,
-    _worse_than_promised,
+    _worse_than_validation,
     _calibration,
-    _quantile_shares,
+    _quantile_coverage,
 )

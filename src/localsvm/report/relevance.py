@@ -1,6 +1,6 @@
-"""Relevance: how much each feature counts.
+"""Display of the feature relevance of a fitted estimator.
 
-Enters: the relevance of the features of a fitted estimator. Leaves: `RelevanceDisplay`.
+Enters: `feature_relevance_`. Leaves: `RelevanceDisplay`.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
 from localsvm.evaluation.places import feature_names
 from localsvm.report.display import Display
@@ -26,25 +26,16 @@ _MOST_BARS = 20
 
 @dataclass(eq=False)
 class RelevanceDisplay(Display):
-    """Bars of the relevance of features, the largest on top.
-
-    The dashed line is the mean over all features, 1.
+    """Bar chart of feature relevance in descending order; the dashed line is the mean, 1.
 
     Parameters
     ----------
     relevance : array-like of shape (n_features,)
-        Relevance of every feature, not negative, normalised to a mean of 1.
+        Relevance of each feature: non-negative, with mean 1.
     names : sequence of str
-        Names of the features.
+        Feature names.
     most : int, default=20
-        Features to draw; where there are more, a last bar is the mean of the others.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-        Where it is drawn.
-    figure_ : matplotlib Figure
-        The figure of the axes.
+        Number of features to draw; a last bar shows the mean of all others.
 
     Examples
     --------
@@ -54,61 +45,61 @@ class RelevanceDisplay(Display):
     ['height', 'width', 'colour']
     """
 
-    relevance: NDArray[np.float64]
+    relevance: FloatArray
     names: Sequence[str]
     most: int = _MOST_BARS
 
     def __post_init__(self) -> None:
-        """Check that everything fits."""
+        """Check shapes and values."""
         self.relevance = np.asarray(self.relevance, dtype=np.float64)
         if self.relevance.shape != (len(self.names),):
             raise InvalidParameter(
-                f"relevance has the shape {self.relevance.shape}, but there are {len(self.names)} names: give a number "
-                "for each."
+                f"relevance has shape {self.relevance.shape}, but there are {len(self.names)} names. Pass one number "
+                "per name."
             )
         if self.most < 1:
-            raise InvalidParameter(f"most={self.most!r}: at least one bar is needed.")
+            raise InvalidParameter(f"most={self.most!r} must be at least 1.")
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, most: int = _MOST_BARS, ax: Axes | None = None, **kwargs: Any) -> Self:
-        """Draw the relevance that a fitted estimator has learned.
+        """Draw the feature relevance of a fitted estimator.
 
         Parameters
         ----------
         estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor
-            Fitted, with `feature_relevance_`.
+            Fitted estimator with `feature_relevance_`.
         most : int, default=20
-            Features to draw; where there are more, a last bar is the mean of the others.
+            Number of features to draw; a last bar shows the mean of all others.
         ax : matplotlib Axes, optional
-            Where to draw; new ones by default.
+            Axes to draw on; new ones by default.
         **kwargs : dict
-            Passed on to the bars.
+            Passed to the bars.
 
         Returns
         -------
         RelevanceDisplay
-            What was drawn.
+            The display, drawn.
         """
         return cls.gather(estimator, most=most).plot(ax, **kwargs)
 
     @classmethod
     def gather(cls, estimator: Any, *, most: int = _MOST_BARS) -> Self:
-        """Gather what is to be drawn, without drawing it."""
+        """Collect the data of the plot, without drawing it."""
         check_is_fitted(estimator)
         relevance = getattr(estimator, "feature_relevance_", None)
         if relevance is None:
             raise InvalidParameter(
-                f"this {type(estimator).__name__} has no feature_relevance_: fit it with relevance='auto'."
+                f"this {type(estimator).__name__} has no feature_relevance_. Fit it with relevance='auto'."
             )
         return cls(relevance, feature_names(estimator), most)
 
     @property
     def n_bars(self) -> int:
-        """Number of bars, that of the others included."""
+        """Number of bars, including the one for all other features."""
         return min(len(self.names), self.most + 1)
 
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        """Draw on axes."""
+        """Draw the bars."""
         order = np.argsort(-self.relevance, kind="stable")
         shown, others = np.split(order, [self.most if len(order) > self.n_bars else len(order)])
         lengths = self.relevance[shown].tolist()
@@ -124,7 +115,7 @@ class RelevanceDisplay(Display):
         ax.set_yticks(range(len(labels)), labels, parse_math=False)
         ax.set_ylim(len(lengths) - 0.4, -0.6)
         ax.set_xlim(0, 1.04 * max(1.0, *lengths))
-        ax.set_xlabel("relevance, 1 is the mean")
+        ax.set_xlabel("relevance (mean 1)")
         ax.locator_params(axis="x", nbins=5)
         ax.grid(axis="x", color=INK["line"], linewidth=0.8)
         ax.set_axisbelow(True)

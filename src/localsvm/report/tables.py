@@ -1,6 +1,6 @@
-"""The numbers of a page as text: tiles, tables, bars.
+"""Numbers of a report as text: tiles, tables, bars.
 
-Enters: a fitted estimator, perhaps an evaluation. Leaves: plain dataclasses that the template writes down.
+Enters: a fitted estimator, optionally an evaluation. Leaves: plain dataclasses that the template renders.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localsvm.data.types import FloatArray
 from localsvm.evaluation.cells import WORST_CELLS, worst_cells
 from localsvm.evaluation.places import Places
 from localsvm.evaluation.result import Confusion, Evaluation, Measure
@@ -22,29 +22,40 @@ from localsvm.report.recommendations import cv_risk, scaling_name
 from localsvm.report.style import percent, short
 
 MOST_CELLS = 300
-"""Cells in the table of all cells."""
+"""Most rows of the table of all cells."""
 
 MOST_FEATURES = 300
-"""Features in the table of their relevance."""
+"""Most rows of the table of features."""
 
 MOST_CLASSES = 12
-"""Classes of a confusion matrix that is written in full."""
+"""With more classes, the confusion matrix becomes a list."""
 
 _MOST_CONFUSIONS = 30
 
 _NONE = "\N{EN DASH}"
+_LOCATION = "distinguishing features"
 
-_SHARES = ("error", "balanced_accuracy", "calibration_error", "tpr", "tnr", "tpr_tnr", "f1", "precision", "share_below")
+_PERCENTAGES = (
+    "error",
+    "balanced_accuracy",
+    "calibration_error",
+    "tpr",
+    "tnr",
+    "tpr_tnr",
+    "f1",
+    "precision",
+    "share_below",
+)
 
 _PHASES = {
     "scaling": "scaling",
     "relevance": "relevance",
     "partition": "partition",
-    "kernel": "kernels",
-    "solver": "solving",
+    "kernel": "kernel matrices",
+    "solver": "solver",
     "validation": "validation",
     "selection": "selection",
-    "calibration": "probabilities",
+    "calibration": "calibration",
 }
 _IN_THREADS = ("kernel", "solver", "validation", "selection")
 
@@ -60,7 +71,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Entry:
-    """A field of a table: its text, and the number that it is sorted by."""
+    """A field of a table: its text, and the number to sort by."""
 
     text: str
     number: float | None = None
@@ -68,7 +79,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Table:
-    """A table that can be sorted; all but the named columns are numbers."""
+    """A sortable table; columns are numbers unless listed in `texts`."""
 
     caption: str
     columns: tuple[str, ...]
@@ -79,7 +90,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Bar:
-    """A length with its label."""
+    """A bar with its label; `share` is its length relative to the longest."""
 
     label: str
     value: str
@@ -96,8 +107,10 @@ def tiles(estimator: Any, evaluation: Evaluation | None) -> list[Tile]:
     risk = cv_risk(model)
     return [
         *found,
-        Tile(f"Cross-validated {risk_name(model)}", _number(risk, share=_is_share(model)), "all cells, by their rows"),
-        Tile("Training rows", f"{rows:,}", "equal rows counted once"),
+        Tile(
+            f"Cross-validated {risk_name(model)}", _number(risk, as_percent=_in_percent(model)), "mean weighted by rows"
+        ),
+        Tile("Training rows", f"{rows:,}", "duplicates counted once"),
         Tile("Features", f"{estimator.n_features_in_:,}", _encoded(estimator)),
         Tile("Cells", f"{len(sizes):,}", f"{min(sizes):,} to {max(sizes):,} rows each"),
         Tile("Support vectors", f"{support:,}", f"{percent(support / rows)} of the rows" if rows else ""),
@@ -112,11 +125,11 @@ def _headline(evaluation: Evaluation) -> Tile:
 
 def _encoded(estimator: Any) -> str:
     columns = estimator.columns_
-    return "" if columns is None else f"{columns.width:,} columns in the model"
+    return "" if columns is None else f"{columns.width:,} columns after encoding"
 
 
 def risk_name(model: LocalModel) -> str:
-    """Return what the risk of cells is."""
+    """Return the name of the risk that cross-validation minimizes."""
     if model.reduction.is_classification:
         return "error"
     return {"squared": "squared error", "pinball": "pinball loss", "expectile": "expectile loss"}.get(
@@ -124,7 +137,7 @@ def risk_name(model: LocalModel) -> str:
     )
 
 
-def _is_share(model: LocalModel) -> bool:
+def _in_percent(model: LocalModel) -> bool:
     return model.reduction.is_classification
 
 
@@ -139,31 +152,33 @@ def measures(evaluation: Evaluation) -> Table:
 
 
 def worst(estimator: Any, evaluation: Evaluation | None) -> Table:
-    """Return the cells that err most, on test rows if there are, else in cross-validation."""
+    """Return the cells with the highest test loss, or cross-validated risk if there is no evaluation."""
     if evaluation is not None and evaluation.worst_cells:
         numbers = [cell.cell for cell in evaluation.worst_cells]
     else:
         quantities = cell_quantities(estimator.model_.cells)
         numbers = worst_cells(quantities["risk"], quantities["size"].astype(np.intp))[:WORST_CELLS].tolist()
     places = Places(estimator)
-    table = _cells(estimator, evaluation, numbers, "Cells of largest loss, the worst first")
+    table = _cells(estimator, evaluation, numbers, "Cells with the highest loss, worst first")
     rows = [
         (*row, Entry(", ".join(short(phrase, 48) for phrase in places.of(number)) or _NONE))
         for row, number in zip(table.rows, numbers, strict=True)
     ]
-    note = "Cells are compared as if each had 20 rows of mean loss more: a few bad rows alone do not lead this table."
-    return Table(table.caption, (*table.columns, "stands out by"), rows, texts=("stands out by",), note=note)
+    note = (
+        "For the ranking, losses are shrunk towards the mean by 20 rows, so that cells with few rows do not dominate."
+    )
+    return Table(table.caption, (*table.columns, _LOCATION), rows, texts=(_LOCATION,), note=note)
 
 
 def all_cells(estimator: Any, evaluation: Evaluation | None) -> Table:
-    """Return all cells, or those of largest loss if they are many."""
+    """Return all cells, or those with the highest loss if there are too many."""
     cells = estimator.model_.cells
     tested = evaluation is not None and evaluation.cells is not None
     loss = evaluation.cells.loss if tested else [cell.risk for cell in cells]  # type: ignore[union-attr]
     key = np.nan_to_num(np.array(loss, dtype=np.float64), nan=-np.inf)
     numbers = np.sort(np.argsort(-key, kind="stable")[:MOST_CELLS]).tolist()
     hidden = len(cells) - len(numbers)
-    note = f"{hidden:,} cells are not shown: those with the smallest {'test loss' if tested else 'risk'}."
+    note = f"{hidden:,} cells are not shown: those with the lowest {'test loss' if tested else 'risk'}."
     caption = f"{len(numbers):,} of {len(cells):,} cells"
     return _cells(estimator, evaluation, numbers, caption, note if hidden else "")
 
@@ -173,15 +188,15 @@ def _cells(
 ) -> Table:
     model: LocalModel = estimator.model_
     quantities = cell_quantities(model.cells)
-    name, share = risk_name(model), _is_share(model)
+    name, as_percent = risk_name(model), _in_percent(model)
     tested = evaluation.cells if evaluation is not None else None
     rows = []
     for number in numbers:
         size, radius, width, lam, support, risk = (float(values[number]) for values in quantities.values())
-        row = [_count(number), _count(size), _entry(risk, share=share)]
+        row = [_count(number), _count(size), _entry(risk, as_percent=as_percent)]
         if tested is not None:
             loss = tested.loss[number]
-            row += [_count(tested.n_rows[number]), _entry(math.nan if loss is None else loss, share=share)]
+            row += [_count(tested.n_rows[number]), _entry(math.nan if loss is None else loss, as_percent=as_percent)]
         rows.append((*row, _entry(radius), _entry(width), _entry(lam), _count(support)))
     test = ("test rows", f"test {name}") if tested is not None else ()
     columns = ("cell", "rows", f"CV {name}", *test, "radius", "width", "lambda", "support vectors")
@@ -189,19 +204,19 @@ def _cells(
 
 
 def settings(estimator: Any) -> list[tuple[str, str, bool]]:
-    """Return the parameters: name, value, and whether it is not the default."""
+    """Return the parameters: name, value, and whether it differs from the default."""
     defaults = type(estimator)().get_params(deep=False)
     given = estimator.get_params(deep=False)
     shown = {name: short(repr(value), 90) for name, value in given.items()}
     if estimator.scaling == "auto":
-        shown["scaling"] += f" (chose {scaling_name(estimator).lower()})"
+        shown["scaling"] += f" (selected {scaling_name(estimator).lower()})"
     return [(name, shown[name], repr(given[name]) != repr(defaults[name])) for name in sorted(given)]
 
 
 def timings(estimator: Any) -> list[Bar]:
     """Return the seconds of each phase, as bars."""
-    known = [phase for phase in _PHASES if phase in estimator.timings_]  # old files have fewer
-    phases = [phase for phase in known if phase != "calibration" or _is_share(estimator.model_)]
+    known = [phase for phase in _PHASES if phase in estimator.timings_]  # files of earlier versions have fewer
+    phases = [phase for phase in known if phase != "calibration" or _in_percent(estimator.model_)]
     seconds = {phase: estimator.timings_[phase] for phase in phases}
     longest = max(seconds.values(), default=0.0) or 1.0
     return [
@@ -223,43 +238,43 @@ def confusions(confusion: Confusion) -> Table:
             Entry(names[true]),
             Entry(names[taken]),
             Entry(f"{counts[true, taken]:,.10g}", float(counts[true, taken])),
-            _entry(float(counts[true, taken] / totals[true]), share=True),
+            _entry(float(counts[true, taken] / totals[true]), as_percent=True),
         )
         for true, taken in pairs
         if counts[true, taken] > 0
     ]
-    columns = ("true class", "taken for", "rows", "share of the class")
-    caption = f"The most frequent confusions of {len(names)} classes"
+    columns = ("true class", "predicted class", "rows", "% of the class")
+    caption = f"Most frequent confusions of {len(names)} classes"
     return Table(caption, columns, rows, texts=columns[:2])
 
 
-def features(names: Sequence[str], relevance: NDArray[np.float64]) -> Table:
-    """Return the relevance of features, the largest first."""
+def features(names: Sequence[str], relevance: FloatArray) -> Table:
+    """Return the features in descending order of relevance."""
     order = np.argsort(-relevance, kind="stable")[:MOST_FEATURES]
     rows = [(Entry(short(names[j], 40)), _entry(float(relevance[j]))) for j in order]
-    note = f"The most relevant {len(rows)} of {len(names):,} features." if len(rows) < len(names) else ""
-    return Table("Features by relevance; the mean is 1", ("feature", "relevance"), rows, texts=("feature",), note=note)
+    note = f"The {len(rows)} most relevant of {len(names):,} features." if len(rows) < len(names) else ""
+    return Table("Features by relevance (mean 1)", ("feature", "relevance"), rows, texts=("feature",), note=note)
 
 
 def _value(measure: Measure) -> str:
-    return _number(measure.value, share=measure.name in _SHARES)
+    return _number(measure.value, as_percent=measure.name in _PERCENTAGES)
 
 
 def _interval(measure: Measure) -> str:
     if measure.low is None or measure.high is None:
         return _NONE
-    share = measure.name in _SHARES
-    return f"{_number(measure.low, share=share)} to {_number(measure.high, share=share)}"
+    as_percent = measure.name in _PERCENTAGES
+    return f"{_number(measure.low, as_percent=as_percent)} to {_number(measure.high, as_percent=as_percent)}"
 
 
-def _number(value: float, *, share: bool = False) -> str:
+def _number(value: float, *, as_percent: bool = False) -> str:
     if not math.isfinite(value):
         return _NONE
-    return percent(value, 2) if share else f"{value:,.4g}"
+    return percent(value, 2) if as_percent else f"{value:,.4g}"
 
 
-def _entry(value: float, *, share: bool = False) -> Entry:
-    return Entry(_number(value, share=share), value if math.isfinite(value) else None)
+def _entry(value: float, *, as_percent: bool = False) -> Entry:
+    return Entry(_number(value, as_percent=as_percent), value if math.isfinite(value) else None)
 
 
 def _count(value: float) -> Entry:

@@ -24,7 +24,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType
 
-from localsvm.cli.failures import sentences
+from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.output import Output
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
 from localsvm.spark.base import LocalSVMModel
@@ -303,7 +303,7 @@ def local(
 @contextmanager
 def _spark(command: str) -> Iterator[SparkSession]:
     """Open the session that spark-submit or the environment configures; report errors as one sentence."""
-    with sentences(), _errors_of_spark():
+    with failures_as_messages(), _errors_of_spark():
         session = SparkSession.builder.appName(f"localsvm {command}").getOrCreate()
         try:
             yield session

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from localsvm.data.content import content_hash
 from localsvm.data.scaling import Scaling
 from localsvm.partition.coarse import CoarseCells
-from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, descend, sample_centres
+from localsvm.partition.tree import descend
+from localsvm.partition.voronoi import CHILD_SHARE, LARGEST_TRAVERSAL, SplitLimit, sample_centers
 from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, read_blocks, write_blocks
 
 _LARGEST_HASH = 2**64 - 1
@@ -92,7 +93,7 @@ def _centers(sample: Block, n_rows: int, size: float) -> NDArray[np.float32]:
     # One row per hash, in the order of the hashes, as in `build_voronoi`.
     _, first, inverse = np.unique(sample.hashes, return_index=True, return_inverse=True)
     counts = np.bincount(inverse, weights=sample.counts).astype(np.int64)
-    return sample_centres(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), counts, n_rows, size)
+    return sample_centers(np.ascontiguousarray(sample.rows.X[first], dtype=np.float32), counts, n_rows, size)
 
 
 def _draw(

@@ -28,12 +28,12 @@ from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
 from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
-from localsvm.spark.training import COLUMNS, Training, arrow_schema, frame_schema, record_of, table_of
-from localsvm.storage.cell_record import cell_values, read_cell, read_out_of_fold
-from localsvm.storage.fields import Fields
+from localsvm.spark.training import COLUMNS, Training, arrow_schema, frame_schema, record_of
+from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
 from localsvm.storage.model_file import StoredModel, headline_values, read_headline
-from localsvm.storage.parts import coarse_values, read_coarse, read_partition
+from localsvm.storage.parts import COARSE, PARTITION
 from localsvm.storage.record import unpack
+from localsvm.storage.schema import Fields, integer, maybe
 from localsvm.tasks import Reduction
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def assemble(trained: Trained, training: Training) -> Assembled:
     model = LocalModel(
         n_features, training.scaling, partition, decision.reduction, (), calibration=decision.calibration
     )
-    return Assembled(model, table_of(rows), cells, decision, training.sized.coarse)
+    return Assembled(
+        model, CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]), cells, decision, training.sized.coarse
+    )
 
 
 def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
@@ -156,11 +158,11 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
             )
         record = cells[coarse][0]["tree"]
         if record is None:
-            center = sized.coarse.centre(coarse)[None, :]
+            center = sized.coarse.center(coarse)[None, :]
             trees.append(VoronoiPartition(center, sized.radii[[coarse]], ()))
         else:
             what = f"the tree of coarse cell {coarse}"
-            tree = read_partition(Fields(unpack(record, what), what), len(cells[coarse]), n_features)
+            tree = PARTITION.unpack(record, what, n_cells=len(cells[coarse]), n_features=n_features)
             assert isinstance(tree, VoronoiPartition)
             trees.append(tree)
     return trees
@@ -179,8 +181,7 @@ def _fit_decision(rows: list[Row], training: Training) -> FittedDecision:
 
 
 def _out_of_fold(record: bytes, n_scores: int) -> Any:
-    what = "the out-of-fold scores of a cell"
-    return read_out_of_fold(Fields(unpack(record, what), what), n_scores)
+    return OUT_OF_FOLD.unpack(record, "the out-of-fold scores of a cell", n_scores=n_scores)
 
 
 def _with_support_vectors(rows: list[Row], cells: DataFrame) -> list[Row]:
@@ -213,7 +214,7 @@ class Finishing:
         """Return a trained cell's row as a row of the model."""
         number = int(self.numbers[row["coarse"]][row["place"]])
         cell = self.decision.of_cell(read_row({**row, "cell": number}, self.reduction, self.n_features))
-        record = record_of(cell_values(replace(cell, number=number)))
+        record = record_of(CELL.write(replace(cell, number=number)))
         return {**row, "cell": number, "record": record, "support_vectors": cell.n_support}
 
 
@@ -228,8 +229,8 @@ def _finish_partition(finishing: Finishing, batches: Iterable[pa.RecordBatch]) -
 def read_row(row: Mapping[str, Any], reduction: Reduction, n_features: int) -> TrainedCell:
     """Return the cell of a row."""
     what = f"cell {row['cell']} of the model"
-    fields = Fields(unpack(row["record"], what), what)
-    return read_cell(fields, n_features, reduction.n_outputs, dict(zip(PHASES, row["seconds"], strict=True)))
+    cell = CELL.unpack(row["record"], what, n_features=n_features, n_outputs=reduction.n_outputs)
+    return replace(cell, seconds=dict(zip(PHASES, row["seconds"], strict=True)))
 
 
 # ------------------------------------------------------------------------------------------ model
@@ -271,7 +272,7 @@ class DistributedModel:
         self.cells.write.mode(mode).parquet(f"{path}/cells")
         values = {
             **headline_values(self.headline),
-            "coarse": coarse_values(self.coarse),
+            "coarse": COARSE.write(self.coarse) if self.coarse.nodes else None,
             "n_bytes": self.n_bytes,
             "tasks": self.tasks,
         }
@@ -288,10 +289,10 @@ class DistributedModel:
         headline = read_headline(fields)
         return cls(
             headline=headline,
-            coarse=read_coarse(fields.optional("coarse"), headline.model.n_features),
+            coarse=fields.read("coarse", maybe(COARSE), n_features=headline.model.n_features) or CoarseCells(),
             cells=session.read.parquet(f"{path}/cells"),
-            n_bytes=fields.integer("n_bytes"),
-            tasks=list(fields.value("tasks")),
+            n_bytes=fields.read("n_bytes", integer()),
+            tasks=fields.typed("tasks", list),
         )
 
 

@@ -37,10 +37,8 @@ from localsvm.partition.whole import WholePartition
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
 from localsvm.spark.rows import FeatureColumns, feature_column, matrix_of, quoted
 from localsvm.spark.training import frame_schema
-from localsvm.storage.fields import Fields
 from localsvm.storage.model_file import model_bytes, read_model
-from localsvm.storage.parts import read_partition
-from localsvm.storage.record import unpack
+from localsvm.storage.parts import PARTITION
 
 BROADCAST_BYTES = 32 << 20
 """Size up to which a model is broadcast: Spark Connect sends it with every plan, of 128 MB at most."""
@@ -251,4 +249,4 @@ def _tree(rows: list[dict[str, Any]], n_features: int) -> Partition:
     record = rows[0]["tree"]
     if record is None:
         return WholePartition(np.zeros((1, n_features), dtype=np.float32), np.zeros(1))
-    return read_partition(Fields(unpack(record, "a tree of the model"), "a tree"), len(rows), n_features)
+    return PARTITION.unpack(record, "a tree of the model", n_cells=len(rows), n_features=n_features)

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.ml.base import Estimator
 from pyspark.sql import DataFrame
 
-from localsvm.estimators.parameters import check_choice, check_share
+from localsvm.estimators.parameters import check_choice, check_fraction
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalRegressor, LocalSVR
 from localsvm.spark.base import LocalSVMModel, LocalSVMParams, Storable, param
 from localsvm.spark.fit import fit_distributed
@@ -79,7 +79,7 @@ class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[m
         return self._copyValues(model._resetUid(self.uid))  # type: ignore[no-any-return]
 
     def _estimator(self) -> LocalRegressor:
-        loss, level = self.getOrDefault(self.loss), check_share("level", self.getOrDefault(self.level))
+        loss, level = self.getOrDefault(self.loss), check_fraction("level", self.getOrDefault(self.level))
         check_choice("loss", loss, ("squared", "epsilon_insensitive", "quantile", "expectile"))
         if loss == "quantile":
             return LocalQuantileRegressor(quantile=level, **self._parameters_of(LocalQuantileRegressor))

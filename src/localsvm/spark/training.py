@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,20 +20,22 @@ from numpy.typing import NDArray
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows
-from localsvm.data.scaling import Scaling, no_scaling
-from localsvm.fit.memory import available_memory
-from localsvm.fit.prepare import CellTasks, FitSettings, available_threads
-from localsvm.fit.training import MemoryLimit, plan_memory, train_cells
-from localsvm.model.table import CellTable
+from localsvm.data.scaling import Scaling
+from localsvm.fit.memory import MemoryLimit, available_memory, plan_memory
+from localsvm.fit.prepare import CellTasks
+from localsvm.fit.settings import FitSettings
+from localsvm.fit.training import train_cells
+from localsvm.model.table import cell_row
 from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.spark.coarse import Sized
 from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, TrainingRows, read_blocks, write_blocks
-from localsvm.storage.cell_record import cell_values, out_of_fold_values
-from localsvm.storage.parts import partition_values
+from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
+from localsvm.storage.parts import PARTITION
 from localsvm.storage.record import pack
 
 COLUMNS = {
@@ -82,6 +84,10 @@ class Training:
     """Everything a task needs to route rows to coarse cells, and to train them."""
 
     settings: FitSettings
+    cell: CellSettings
+    """Settings of the cells, with the kernel of the metric."""
+    limit: SplitLimit
+    """What a cell may not exceed."""
     scaling: Scaling
     sized: Sized
     layout: Layout
@@ -92,11 +98,6 @@ class Training:
         tasks = np.empty(len(self.sized.sizes), dtype=np.int32)
         tasks[np.argsort(-self.sized.sizes, kind="stable")] = np.arange(len(tasks), dtype=np.int32)
         return tasks
-
-    @property
-    def limit(self) -> SplitLimit:
-        """Upper bound on the size of a cell."""
-        return SplitLimit(self.settings.partition.size)
 
     def is_cell(self, coarse: int) -> bool:
         """Return whether a coarse cell is small enough to be a cell."""
@@ -129,15 +130,15 @@ def _train_partition(training: Training, batches: Iterable[pa.RecordBatch]) -> I
 def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterator[pa.RecordBatch]:
     context = TaskContext.get()
     assert context is not None
-    settings = replace(training.settings, n_threads=context.cpus())
-    rows = ScaledRows(block.rows.X, no_scaling(training.layout.n_features))
-    tree, members = _cut(training, coarse, rows, block.hashes, settings.n_threads)
+    settings, n_threads = training.settings, context.cpus()
+    rows = ScaledRows(block.rows.X)
+    tree, members = _cut(training, coarse, rows, block.hashes, n_threads)
     tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
-    memory = MemoryLimit.of(settings.max_memory or _memory_of_task(settings.n_threads))
-    plan = plan_memory(members.sizes, rows.n_features, settings.cell, settings.n_threads, memory)
+    memory = MemoryLimit.of(settings.max_memory or _memory_of_task(n_threads))
+    plan = plan_memory(members.sizes, rows.n_features, training.cell, n_threads, memory)
     where = {"coarse": coarse, "host": socket.gethostname(), "attempt": context.attemptNumber()}
-    for cell in train_cells(tasks, members.sizes, settings.cell, plan):
-        first = partition_values(tree) if cell.number == 0 and tree is not None else None
+    for cell in train_cells(tasks, members.sizes, training.cell, plan):
+        first = PARTITION.write(tree) if cell.number == 0 and tree is not None else None
         values = {**where, **_summary(cell), **_records(cell, settings, first), "finished": time.time()}
         yield pa.RecordBatch.from_pylist([values], schema=arrow_schema(COLUMNS))
 
@@ -153,49 +154,22 @@ def _cut(
 
 def _memory_of_task(n_threads: int) -> int | None:
     """Return the memory of the worker in proportion to the cores of the task; None if it is unknown."""
+    import joblib  # takes a moment, which only tasks that train need to wait
+
     available = available_memory()
-    return None if available is None else available * n_threads // max(available_threads(), n_threads)
+    return None if available is None else available * n_threads // max(joblib.cpu_count(), n_threads)
 
 
 def _summary(cell: TrainedCell) -> dict[str, Any]:
-    return {
-        "place": cell.number,
-        "rows": int(cell.n_samples),
-        "radius": float(cell.radius),
-        "total_weight": float(cell.total_weight),
-        "risk": float(cell.risk),
-        "risk_error": float(cell.risk_error),
-        "width": cell.width.tolist(),
-        "lam": cell.lam.tolist(),
-        "support_vectors": cell.n_support,
-        "seconds": [cell.seconds[phase] for phase in PHASES],
-    }
-
-
-def table_of(rows: list[dict[str, Any]]) -> CellTable:
-    """Return the summaries of all cells as columns."""
-
-    def column(name: str, dtype: type[np.generic] = np.float64) -> NDArray[Any]:
-        return np.array([row[name] for row in rows], dtype=dtype)
-
-    return CellTable(
-        size=column("rows", np.int64),
-        radius=column("radius"),
-        total_weight=column("total_weight"),
-        risk=column("risk"),
-        risk_error=column("risk_error"),
-        support_vectors=column("support_vectors", np.int64),
-        n_problems=np.array([len(row["width"]) for row in rows], dtype=np.int64),
-        width=np.concatenate([row["width"] for row in rows], dtype=np.float64),
-        lam=np.concatenate([row["lam"] for row in rows], dtype=np.float64),
-    )
+    row = cell_row(cell)
+    return {"place": cell.number, "rows": row.pop("size"), **row, "seconds": [cell.seconds[phase] for phase in PHASES]}
 
 
 def _records(cell: TrainedCell, settings: FitSettings, tree: dict[str, Any] | None) -> dict[str, bytes | None]:
     scores = cell.out_of_fold if settings.cell.reduction.is_classification else None
     return {
-        "record": record_of(cell_values(cell)),
-        "out_of_fold": None if scores is None else record_of(out_of_fold_values(scores)),
+        "record": record_of(CELL.write(cell)),
+        "out_of_fold": None if scores is None else record_of(OUT_OF_FOLD.write(scores)),
         "tree": None if tree is None else record_of(tree),
     }
 

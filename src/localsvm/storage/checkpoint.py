@@ -45,7 +45,7 @@ class Checkpoint:
     --------
     >>> import tempfile
     >>> from localsvm import LocalSVC
-    >>> from localsvm.checkpoint import Checkpoint, read_manifest
+    >>> from localsvm.storage.checkpoint import Checkpoint, read_manifest
     >>> X, y = [[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     clf = LocalSVC(grid=3, checkpoint=Checkpoint(folder, {"for": "the example"})).fit(X, y)
@@ -60,22 +60,7 @@ class Checkpoint:
 
 @contextmanager
 def open_checkpoint(checkpoint: Checkpoint, settings: Plain, shape: tuple[int, ...]) -> Iterator[OpenCheckpoint]:
-    """Lock a directory for one fit; refuse it if it belongs to a fit of other settings, or to something else.
-
-    Parameters
-    ----------
-    checkpoint : Checkpoint
-        The directory.
-    settings : dict
-        What decides the model, by names that a user knows; what JSON can hold.
-    shape : (int, int)
-        Number of rows and of features.
-
-    Yields
-    ------
-    OpenCheckpoint
-        To be told the data, and then the cells.
-    """
+    """Lock a directory for one fit; refuse it if it belongs to a fit of other settings, or to something else."""
     directory = Path(checkpoint.path)
     if directory.exists() and not directory.is_dir():
         raise InvalidParameter(f"checkpoint={str(directory)!r} is a file: give a directory.")
@@ -153,5 +138,5 @@ class OpenCheckpoint:
     def cells(self, members: Members, scaling: Scaling, reduction: Reduction) -> KeptCells:
         """Return the cells of the fit, those that are kept and those that will be."""
         keys = cell_keys(self._marks, members, scaling)
-        del self._marks  # as many numbers as there are rows: they have served
+        del self._marks  # one number per row, needed no longer
         return KeptCells(self._directory, keys, int(self._data["n_features"]), reduction)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +21,10 @@ from localsvm.data.scaling import Scaling
 from localsvm.data.source import BLOCK_ROWS, row_blocks
 from localsvm.errors import InvalidFile
 from localsvm.partition.base import Members
-from localsvm.storage.cell_record import cell_values, out_of_fold_values, read_cell, read_out_of_fold
-from localsvm.storage.fields import Fields
-from localsvm.storage.parts import scaling_values
+from localsvm.storage.cell_record import CELL, OUT_OF_FOLD, SECONDS, seconds_of
+from localsvm.storage.parts import SCALING
 from localsvm.storage.record import pack, unpack
+from localsvm.storage.schema import Fields, text
 from localsvm.tasks import Reduction
 
 Marks = NDArray[np.uint64]
@@ -56,7 +56,7 @@ def marks_sum(marks: Marks) -> str:
 
 def cell_keys(marks: Marks, members: Members, scaling: Scaling) -> list[str]:
     """Return for every cell a key that its rows, as they are scaled, decide."""
-    scaled = hashlib.sha256(b"".join(pack(scaling_values(scaling)))).hexdigest()[:16]
+    scaled = hashlib.sha256(b"".join(SCALING.pack(scaling))).hexdigest()[:16]
     return [f"{scaled}-{marks_sum(marks[members.rows(cell)])}" for cell in range(len(members))]
 
 
@@ -74,29 +74,27 @@ class KeptCells:
         path = self._path(number)
         with suppress(InvalidFile, OSError):
             kept = Fields(unpack(path.read_bytes(), repr(str(path))), repr(str(path)))
-            if kept.text("key") == self.keys[number]:
+            if kept.read("key", text()) == self.keys[number]:
                 cell = self._read(kept)
                 return cell if cell.number == number else None
         return None
 
     def _read(self, kept: Fields) -> TrainedCell:
-        seconds = kept.part("seconds")
-        return read_cell(
-            kept.part("cell"),
-            self.n_features,
-            self.reduction.n_outputs,
-            {phase: seconds.real(phase) for phase in PHASES},
-            read_out_of_fold(kept.part("out_of_fold"), self.reduction.n_scores),
-        )
+        cell: TrainedCell = kept.read("cell", CELL, n_features=self.n_features, n_outputs=self.reduction.n_outputs)
+        out_of_fold = kept.read("out_of_fold", OUT_OF_FOLD, n_scores=self.reduction.n_scores)
+        seconds = kept.read("seconds", SECONDS)
+        if seconds.keys() != set(PHASES):
+            raise kept.refuse("its seconds are of other phases")
+        return replace(cell, out_of_fold=out_of_fold, seconds=seconds)
 
     def save(self, cell: TrainedCell) -> None:
         """Keep a cell: when this returns, it is on the disk."""
         assert cell.out_of_fold is not None, "a cell that was just trained has its scores"
         kept = {
             "key": self.keys[cell.number],
-            "cell": cell_values(cell),
-            "seconds": {phase: float(cell.seconds[phase]) for phase in PHASES},
-            "out_of_fold": out_of_fold_values(cell.out_of_fold),
+            "cell": CELL.write(cell),
+            "seconds": seconds_of(cell),
+            "out_of_fold": OUT_OF_FOLD.write(cell.out_of_fold),
         }
         with replacing(self._path(cell.number)) as file:
             file.writelines(pack(kept))

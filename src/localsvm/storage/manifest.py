@@ -1,4 +1,4 @@
-"""What a checkpoint says of its fit, in a file that people can read.
+"""The manifest of a checkpoint: settings and data of its fit, in a file that people can read.
 
 Enters: settings and data of a fit. Leaves: `manifest.json`, or the words for how two fits differ.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from localsvm.data.durable import replacing
 from localsvm.errors import InvalidFile
-from localsvm.storage.fields import Fields
+from localsvm.storage.schema import Fields, table
 
 NAME = "manifest.json"
 _FORMAT_VERSION = 1
@@ -27,7 +27,7 @@ Plain = dict[str, Any]
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a checkpoint says of its fit."""
+    """Settings and data of the fit of a checkpoint."""
 
     settings: Plain
     """What decides the model, by names that a user knows."""
@@ -41,7 +41,7 @@ class Manifest:
 
         Examples
         --------
-        >>> from localsvm.checkpoint import Manifest
+        >>> from localsvm.storage.manifest import Manifest
         >>> data = {"n_rows": 20000, "n_features": 4}
         >>> Manifest({"cell_size": 2000}, data, {}).differences({"cell_size": 1000}, {**data, "n_rows": 21000})
         ['cell_size was 2000, is 1000', 'the data had 20000 rows, has 21000']
@@ -74,7 +74,7 @@ def as_read(content: Plain) -> Plain:
 
 
 def read_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Read what a checkpoint says of its fit.
+    """Read the manifest of a checkpoint.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     --------
     >>> import tempfile
     >>> from localsvm import LocalSVR
-    >>> from localsvm.checkpoint import Checkpoint, read_manifest
+    >>> from localsvm.storage.checkpoint import Checkpoint, read_manifest
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kept = Checkpoint(folder, {"why": "a first try"})
     ...     model = LocalSVR(checkpoint=kept).fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
@@ -118,7 +118,7 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
     if checksum != _checksum(content):
         raise InvalidFile(f"{what} is damaged: its checksum is wrong. Delete the directory to start over.")
     fields = Fields(content, what)
-    return Manifest(fields.table("settings"), fields.table("data"), fields.table("info"))
+    return Manifest(*(fields.read(name, table()) for name in ("settings", "data", "info")))
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:

@@ -16,7 +16,7 @@ import mmap
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO
 from zlib import crc32
 
@@ -28,21 +28,11 @@ from localsvm.data.durable import replacing
 from localsvm.errors import InvalidFile
 from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
-from localsvm.partition.base import AveragingPartition
-from localsvm.storage.cell_record import cell_values
-from localsvm.storage.fields import Fields
-from localsvm.storage.parts import (
-    calibration_values,
-    partition_values,
-    read_calibration,
-    read_partition,
-    read_reduction,
-    read_scaling,
-    reduction_values,
-    scaling_values,
-)
+from localsvm.storage.cell_record import CELL, SECONDS
+from localsvm.storage.lazy_cells import LazyCells
+from localsvm.storage.parts import CALIBRATION, PARTITION, SCALING, TABLE, TASK
 from localsvm.storage.record import ALIGNMENT, pack, unpack
-from localsvm.storage.stored_cells import StoredCells
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, array, integer, items, maybe, table, text
 from localsvm.storage.version import __version__
 from localsvm.tasks import Binary
 
@@ -74,13 +64,7 @@ class StoredModel:
     """The version of localsvm that wrote the file."""
 
     def verify(self) -> None:
-        """Check every cell; opening has checked the rest.
-
-        Raises
-        ------
-        InvalidFile
-            If a cell is damaged, or is not the one that the table has.
-        """
+        """Check every cell; opening has checked the rest."""
         found = CellTable.of(self.model.cells)
         for name, column in vars(self.table).items():
             if getattr(found, name).tobytes() != column.tobytes():  # NaN is equal to itself here
@@ -93,32 +77,7 @@ def write_model(
     info: Mapping[str, Any] | None = None,
     seconds: Mapping[str, float] | None = None,
 ) -> None:
-    """Write a model to a file, which takes the place of what was there when all of it is on the disk.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    model : LocalModel
-        A model; its partition and its losses must be those of localsvm.
-    info : mapping, optional
-        Plain values to keep with it: numbers, text, lists, dicts, arrays.
-    seconds : mapping of str to float, optional
-        How long the fit took, by phase.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from localsvm import LocalSVC
-    >>> from localsvm.storage.model_file import open_model, write_model
-    >>> clf = LocalSVC(grid=3).fit([[0.0], [0.1], [1.0], [1.1]], [0, 0, 1, 1])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder) / "model.lsvm"
-    ...     write_model(path, clf.model_, info={"author": "me"})
-    ...     stored = open_model(path)
-    >>> stored.info, stored.table.size
-    ({'author': 'me'}, array([4]))
-    """
+    """Write a model to a file, which takes the place of what was there when all of it is on the disk."""
     shared = _shared_values(model, CellTable.of(model.cells), info)
     with replacing(path) as file:
         _write(file, model.cells, shared, seconds)
@@ -137,9 +96,9 @@ def _write(
     file: BinaryIO, cells: Sequence[TrainedCell], shared: dict[str, Any], seconds: Mapping[str, float] | None
 ) -> None:
     file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
-    places = np.array([_append(file, cell_values(cell)) for cell in cells], dtype=np.int64)
+    places = np.array([_append(file, CELL.write(cell)) for cell in cells], dtype=np.int64)
     begin, size = _append(file, {**shared, "places": places.reshape(len(cells), 2)})
-    _, size_of_seconds = _append(file, _second_values(cells, dict(seconds or {})))
+    _, size_of_seconds = _append(file, _second_values(cells, seconds or {}))
     end = struct.pack("<QQQ", begin, size, size_of_seconds)
     file.write(end + struct.pack("<I8s", crc32(end), _END_MAGIC))
 
@@ -151,35 +110,35 @@ def _append(file: BinaryIO, value: object) -> tuple[int, int]:
     return begin, file.tell() - begin
 
 
-def _shared_values(model: LocalModel, table: CellTable, info: Mapping[str, Any] | None) -> dict[str, Any]:
+def _shared_values(model: LocalModel, cells: CellTable, info: Mapping[str, Any] | None) -> dict[str, Any]:
     return {
         "library": __version__,
         "n_features": model.n_features,
-        "scaling": scaling_values(model.scaling),
-        "partition": partition_values(model.partition),
-        "reduction": reduction_values(model.reduction),
-        "calibration": calibration_values(model.calibration),
-        "table": vars(table),
+        "scaling": SCALING.write(model.scaling),
+        "partition": PARTITION.write(model.partition),
+        "reduction": TASK.write(model.reduction),
+        "calibration": maybe(CALIBRATION).write(model.calibration),
+        "table": TABLE.write(cells),
         "info": dict(info or {}),
     }
 
 
 def headline_values(stored: StoredModel) -> dict[str, Any]:
-    """Return all of a model but its cells as plain values, for those who keep the cells elsewhere."""
+    """Return all of a model but its cells as plain values, for a caller that stores the cells elsewhere."""
     return {**_shared_values(stored.model, stored.table, stored.info), "seconds": stored.seconds}
 
 
 def read_headline(whole: Fields) -> StoredModel:
     """Return the model of plain values, without cells."""
-    table = _read_table(whole.part("table"))
-    model = _read_shared(whole, len(table))
-    return StoredModel(model, table, whole.table("info"), whole.table("seconds"), whole.text("library"))
+    cells = whole.read("table", TABLE)
+    model = _read_shared(whole, len(cells))
+    info, library = whole.read("info", table()), whole.read("library", text())
+    return StoredModel(model, cells, info, whole.read("seconds", SECONDS), library)
 
 
-def _second_values(cells: Sequence[TrainedCell], fit: dict[str, float]) -> dict[str, Any]:
+def _second_values(cells: Sequence[TrainedCell], fit: Mapping[str, float]) -> dict[str, Any]:
     of_cells = np.array([[cell.seconds[phase] for phase in PHASES] for cell in cells], dtype=np.float64)
-    fit = {name: float(seconds) for name, seconds in fit.items()}
-    return {"phases": PHASES, "cells": of_cells.reshape(len(cells), len(PHASES)), "fit": fit}
+    return {"phases": PHASES, "cells": of_cells.reshape(len(cells), len(PHASES)), "fit": SECONDS.write(fit)}
 
 
 def open_model(path: PathLike) -> StoredModel:
@@ -187,21 +146,6 @@ def open_model(path: PathLike) -> StoredModel:
 
     The file is mapped into memory. It may be replaced or deleted meanwhile, as `write_model` does it; a program that
     shortens it in place takes the cells away from under this one.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    StoredModel
-        The model and what is known of it.
-
-    Raises
-    ------
-    InvalidFile
-        If it is not a model file, not all of it, damaged, or of a later format.
     """
     name = os.fspath(path)
     return read_model(_mapped(name), name)
@@ -255,60 +199,73 @@ def _incomplete(buffer: memoryview, name: str) -> InvalidFile:
 
 
 def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel:
-    table = _read_table(whole.part("table"))
-    n_cells, model = len(table), _read_shared(whole, len(table))
+    cells = whole.read("table", TABLE)
+    model = _read_shared(whole, len(cells))
     n_outputs = model.reduction.n_outputs
-    if _LEAST_OUTPUT * n_outputs * n_cells > len(buffer):
-        raise whole.refuse(f"its cells have no room for {n_outputs} functions each")
-    phases = times.texts("phases")
-    cells = StoredCells(
+    if _LEAST_OUTPUT * n_outputs * len(cells) > len(buffer):
+        raise whole.refuse(f"its cells are too small for {n_outputs} functions each")
+    phases = times.read("phases", items(text()))
+    reader = _CellReader(
         buffer=buffer,
-        places=_read_places(whole, n_cells, len(buffer)),
-        seconds=times.array("cells", np.float64, n_cells, len(phases)),
+        places=_read_places(whole, len(cells), len(buffer)),
+        seconds=times.read("cells", array(np.float64, len(cells), len(phases), within=NOT_NEGATIVE)),
         phases=phases,
         n_features=model.n_features,
         n_outputs=n_outputs,
         what=whole.what,
     )
     return StoredModel(
-        model=replace(model, cells=cells),
-        table=table,
-        info=whole.table("info"),
-        seconds=times.table("fit"),
-        library=whole.text("library"),
+        model=replace(model, cells=LazyCells(len(cells), reader.read, remember=True)),
+        table=cells,
+        info=whole.read("info", table()),
+        seconds=times.read("fit", SECONDS),
+        library=whole.read("library", text()),
     )
 
 
 def _read_shared(whole: Fields, n_cells: int) -> LocalModel:
     """Return the model without its cells."""
-    n_features = whole.integer("n_features", least=1)
-    reduction = read_reduction(whole.part("reduction"))
-    partition = read_partition(whole.part("partition"), n_cells, n_features)
-    n_curves = 1 if isinstance(partition, AveragingPartition) else n_cells
+    n_features = whole.read("n_features", integer(least=1))
+    reduction = whole.read("reduction", TASK)
+    model = LocalModel(
+        n_features=n_features,
+        scaling=whole.read("scaling", SCALING, n_features=n_features),
+        partition=whole.read("partition", PARTITION, n_cells=n_cells, n_features=n_features),
+        reduction=reduction,
+        cells=(),
+    )
     n_classes = 2 if isinstance(reduction, Binary) else reduction.n_scores
-    calibration = read_calibration(whole.optional("calibration"), n_curves, n_classes)
-    scaling = read_scaling(whole.part("scaling"), n_features)
-    return LocalModel(n_features, scaling, partition, reduction, (), calibration)
-
-
-def _read_table(part: Fields) -> CellTable:
-    n_cells = part.array("size", np.int64, None).size
-    n_problems = part.array("n_problems", np.int64, n_cells)
-    if n_cells == 0 or (n_problems < 0).any():
-        raise part.refuse("it has no cells, or cells of less than no problems")
-    total = int(n_problems.sum())
-    columns = {}
-    for field in fields(CellTable):
-        is_integer = field.name in ("size", "support_vectors", "n_problems")
-        length = total if field.name in ("width", "lam") else n_cells
-        columns[field.name] = part.array(field.name, np.int64 if is_integer else np.float64, length)
-    return CellTable(**columns)
+    n_curves = 1 if model.averages else n_cells
+    calibration = whole.read("calibration", maybe(CALIBRATION), n_curves=n_curves, n_classes=n_classes)
+    return replace(model, calibration=calibration)
 
 
 def _read_places(whole: Fields, n_cells: int, end: int) -> NDArray[np.int64]:
-    places = whole.array("places", np.int64, n_cells, 2)
+    places: NDArray[np.int64] = whole.read("places", array(np.int64, n_cells, 2))
     begin, size = places.T
     inside = (begin >= _HEAD.size) & (begin <= end) & (size >= 0) & (size <= end - begin)
     if not inside.all() or (begin % ALIGNMENT).any():
         raise whole.refuse("a cell is not where it could be")
     return places
+
+
+@dataclass(frozen=True)
+class _CellReader:
+    """Reads and checks the cells of a mapped file; their arrays are views of it."""
+
+    buffer: memoryview
+    places: NDArray[np.int64]
+    seconds: NDArray[np.float64]
+    phases: tuple[str, ...]
+    n_features: int
+    n_outputs: int
+    what: str
+
+    def read(self, number: int) -> TrainedCell:
+        what = f"cell {number} of {self.what}"
+        begin, size = self.places[number].tolist()
+        sizes = {"n_features": self.n_features, "n_outputs": self.n_outputs}
+        cell = CELL.unpack(self.buffer[begin : begin + size], what, **sizes)
+        if cell.number != number:
+            raise InvalidFile(f"{what} makes no sense: it is cell {cell.number}. It was not written by localsvm.")
+        return replace(cell, seconds=dict(zip(self.phases, self.seconds[number].tolist(), strict=True)))

@@ -1,254 +1,277 @@
-"""What all cells of a model share, as plain values for records: scaling, partition, learning task, calibration.
+"""The schemas of what all cells of a model share: scaling, partition, learning task, calibration, table of cells.
 
-Enters: these objects. Leaves: dicts that `pack` takes, in which a kind has a name, never a class; and back, with
-every shape checked. What has no name, because a user made it, is refused when it is stored.
+Enters: these objects. Leaves: dicts that `pack` takes, in which a kind has a word, never a class; and back, checked. An
+object of a user's own class is refused when it is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localsvm.data.scaling import AffineScaling, QuantileScaling, Scaling
 from localsvm.decision.calibration import Calibration
 from localsvm.decision.curves import KNOTS
 from localsvm.errors import InvalidFile, InvalidParameter
+from localsvm.model.table import CellTable
 from localsvm.partition.base import Partition
 from localsvm.partition.chunks import ChunkPartition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.overlap import OverlapPartition
-from localsvm.partition.voronoi import Node, VoronoiPartition
+from localsvm.partition.tree import Node, wrong_children
+from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.partition.whole import WholePartition
-from localsvm.storage.fields import Fields
+from localsvm.storage.schema import (
+    FINITE,
+    FRACTION,
+    LEVEL,
+    NOT_NEGATIVE,
+    POSITIVE,
+    RISK,
+    Fields,
+    Kind,
+    Schema,
+    Values,
+    added,
+    array,
+    integer,
+    items,
+    maybe,
+    real,
+    schema,
+    several,
+    tagged,
+)
 from localsvm.tasks import Binary, Levels, OneVsOne, OneVsRest, Reduction, Regression, TubeRegression
-from localsvm.tasks.losses import Expectile, Hinge, Loss, Pinball, Squared, SquaredMargin, Tube
+from localsvm.tasks.losses import Expectile, Hinge, Pinball, Squared, SquaredMargin, Tube
 
-Values = dict[str, Any]
+Sizes = Mapping[str, int]
 
-_PLAIN_LOSSES: dict[str, type[Hinge] | type[Squared] | type[Tube]] = {
-    kind().name: kind for kind in (Hinge, Squared, SquaredMargin, Tube)
-}
-_LEVEL_LOSSES: dict[str, type[Pinball] | type[Expectile]] = {"pinball": Pinball, "expectile": Expectile}
+# ------------------------------------------------------------------------------- arrays one after the other
+
+
+def _ends(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
+    """Return where parts end that are put one after the other."""
+    return np.cumsum([len(part) for part in parts], dtype=np.int64)
+
+
+def _wrong_ends(ends: NDArray[np.int64], total: int) -> str | None:
+    if len(ends) == 0 or (np.diff(ends, prepend=0) < 1).any() or ends[-1] != total:
+        return f"its parts do not end at {total}, or one is empty"
+    return None
 
 
 # ------------------------------------------------------------------------------------------- scaling
 
+_AFFINE = schema(
+    AffineScaling,
+    {
+        "shift": array(np.float64, "n_features", within=FINITE),
+        "factor": array(np.float64, "n_features", within=FINITE),
+    },
+)
 
-def scaling_values(scaling: Scaling) -> Values:
-    """Return a scaling as plain values."""
-    if isinstance(scaling, AffineScaling):
-        return {"kind": "affine", "shift": scaling.shift, "factor": scaling.factor}
-    return {
-        "kind": "quantile",
-        "ends": np.cumsum([len(knots) for knots in scaling.knots], dtype=np.int64),
+
+def _quantile_scaling(
+    ends: NDArray[np.int64], knots: NDArray[np.float64], ranks: NDArray[np.float64]
+) -> QuantileScaling:
+    return QuantileScaling(tuple(np.split(knots, ends[:-1])), tuple(np.split(ranks, ends[:-1])))
+
+
+_QUANTILE = schema(
+    _quantile_scaling,
+    {
+        "ends": array(np.int64, "n_features"),
+        "knots": array(np.float64, "n_knots", within=FINITE),
+        "ranks": array(np.float64, "n_knots", within=FINITE),
+    },
+    flatten=lambda scaling: {
+        "ends": _ends(scaling.knots),
         "knots": np.concatenate(scaling.knots),
         "ranks": np.concatenate(scaling.ranks),
-    }
+    },
+    check=lambda values, _: _wrong_ends(values["ends"], len(values["knots"])),
+)
 
-
-def read_scaling(fields: Fields, n_features: int) -> Scaling:
-    """Return the scaling of plain values."""
-    kind = fields.text("kind")
-    if kind == "affine":
-        return AffineScaling(
-            fields.array("shift", np.float64, n_features), fields.array("factor", np.float64, n_features)
-        )
-    if kind != "quantile":
-        raise fields.refuse(f"its kind is {kind!r}")
-    knots = fields.array("knots", np.float64, None)
-    ranks = fields.array("ranks", np.float64, len(knots))
-    cuts = _cuts(fields, n_features, len(knots))
-    return QuantileScaling(tuple(np.split(knots, cuts)), tuple(np.split(ranks, cuts)))
-
-
-def _cuts(fields: Fields, count: int, total: int) -> list[int]:
-    """Return where to split `total` entries into `count` parts, none of them empty."""
-    ends = fields.array("ends", np.int64, count)
-    if count == 0 or (np.diff(ends, prepend=0) < 1).any() or ends[-1] != total:
-        raise fields.refuse(f"its parts do not end at {total}, or one is empty")
-    return [int(end) for end in ends[:-1]]
-
+SCALING: Schema[Scaling] = tagged(
+    "kind", {"affine": (AffineScaling, _AFFINE), "quantile": (QuantileScaling, _QUANTILE)}, "scaling"
+)
 
 # ----------------------------------------------------------------------------------------- partition
 
-
-def partition_values(partition: Partition) -> Values:
-    """Return a partition as plain values; refuse one that a user made."""
-    if isinstance(partition, VoronoiPartition):
-        return {"kind": "voronoi", **_voronoi_values(partition)}
-    if isinstance(partition, OverlapPartition):
-        return {"kind": "overlap", "radii": partition.radii, "cells": _voronoi_values(partition.cells)}
-    if isinstance(partition, ChunkPartition):
-        values = {"centers": partition.centers, "radii": partition.radii, "last_hashes": partition.last_hashes}
-        return {"kind": "chunks", **values, "seed": int(partition.seed)}
-    if isinstance(partition, WholePartition):
-        return {"kind": "none", "centers": partition.centers, "radii": partition.radii}
-    raise InvalidParameter(
-        f"a {type(partition).__name__} is a partition of your own: a model file can hold those of localsvm.partition "
-        "only. Pickle the estimator instead."
-    )
-
-
-def _voronoi_values(partition: VoronoiPartition) -> Values:
-    return {"centers": partition.centers, "radii": partition.radii, **_node_values(partition.nodes)}
+_CENTERS = {
+    "centers": array(np.float32, "n_cells", "n_features", within=FINITE),
+    "radii": array(np.float64, "n_cells", within=NOT_NEGATIVE),
+}
+_NODES = {
+    "ends": array(np.int64, "n_nodes"),
+    "node_centers": array(np.float32, "n_children", "n_features", within=FINITE),
+    "node_children": array(np.int64, "n_children"),
+}
 
 
 def _node_values(nodes: Sequence[Node]) -> Values:
     return {
-        "ends": np.cumsum([len(node.children) for node in nodes], dtype=np.int64),
+        "ends": _ends([node.children for node in nodes]),
         "node_centers": np.concatenate([node.centers for node in nodes]),
         "node_children": np.concatenate([node.children for node in nodes]),
     }
 
 
-def coarse_values(coarse: CoarseCells) -> Values | None:
-    """Return coarse cells as plain values; one of all rows has none."""
-    return _node_values(coarse.nodes) if coarse.nodes else None
+def _nodes(values: Values) -> tuple[Node, ...]:
+    cuts = values["ends"][:-1]
+    return tuple(map(Node, np.split(values["node_centers"], cuts), np.split(values["node_children"], cuts)))
 
 
-def read_coarse(fields: Fields | None, n_features: int) -> CoarseCells:
-    """Return the coarse cells of plain values."""
-    if fields is None:
-        return CoarseCells()
-    return CoarseCells(_read_nodes(fields, fields.array("node_children", np.int64, None).size, n_features))
+def _wrong_nodes(values: Values, sizes: Sizes) -> str | None:
+    children = values["node_children"]
+    wrong = _wrong_ends(values["ends"], len(children))
+    if wrong:
+        return wrong
+    node = np.repeat(np.arange(len(values["ends"])), np.diff(values["ends"], prepend=0))
+    bad = wrong_children(children, node, sizes.get("n_cells", len(children)))
+    return f"node {node[bad][0]} leads to nodes or cells that are not there" if bad.any() else None
 
 
-def read_partition(fields: Fields, n_cells: int, n_features: int) -> Partition:
-    """Return the partition of plain values."""
-    kind = fields.text("kind")
-    if kind == "voronoi":
-        return _read_voronoi(fields, n_cells, n_features)
-    radii = fields.array("radii", np.float64, n_cells)
-    if kind == "overlap":
-        return OverlapPartition(_read_voronoi(fields.part("cells"), n_cells, n_features), radii)
-    centers = fields.array("centers", np.float32, n_cells, n_features)
-    if kind == "chunks":
-        return ChunkPartition(centers, radii, fields.array("last_hashes", np.uint64, n_cells), fields.integer("seed"))
-    if kind == "none" and n_cells == 1:
-        return WholePartition(centers, radii)
-    raise fields.refuse(f"its kind is {kind!r}, of {n_cells} cells")
+_VORONOI = schema(
+    lambda centers, radii, **nodes: VoronoiPartition(centers, radii, _nodes(nodes)),
+    {**_CENTERS, **_NODES},
+    flatten=lambda tree: {"centers": tree.centers, "radii": tree.radii, **_node_values(tree.nodes)},
+    check=_wrong_nodes,
+)
 
+COARSE = schema(
+    lambda **nodes: CoarseCells(_nodes(nodes)),
+    _NODES,
+    flatten=lambda coarse: _node_values(coarse.nodes),
+    check=_wrong_nodes,
+)
 
-def _read_voronoi(fields: Fields, n_cells: int, n_features: int) -> VoronoiPartition:
-    nodes = _read_nodes(fields, n_cells, n_features)
-    return VoronoiPartition(
-        centers=fields.array("centers", np.float32, n_cells, n_features),
-        radii=fields.array("radii", np.float64, n_cells),
-        nodes=nodes,
-    )
+_OVERLAP = schema(OverlapPartition, {"radii": _CENTERS["radii"], "cells": _VORONOI})
 
+_CHUNKS = schema(
+    ChunkPartition,
+    {**_CENTERS, "last_hashes": array(np.uint64, "n_cells"), "seed": integer(most=np.inf)},
+    check=lambda values, _: (
+        None if (values["last_hashes"][1:] > values["last_hashes"][:-1]).all() else "its hashes are not ascending"
+    ),
+)
 
-def _read_nodes(fields: Fields, n_leaves: int, n_features: int) -> tuple[Node, ...]:
-    children = fields.array("node_children", np.int64, None)
-    centers = fields.array("node_centers", np.float32, len(children), n_features)
-    cuts = _cuts(fields, fields.array("ends", np.int64, None).size, len(children))
-    nodes = tuple(map(Node, np.split(centers, cuts), np.split(children, cuts)))
-    for number, node in enumerate(nodes):
-        # Nodes come after their parents, so that every way down ends.
-        inner = node.children[node.children >= 0]
-        leads_down = len(inner) == 0 or (inner.min() > number and inner.max() < len(nodes))
-        if not leads_down or node.children.min() < -n_leaves:
-            raise fields.refuse(f"node {number} leads to nodes or cells that are not there")
-    return nodes
+_WHOLE = schema(
+    WholePartition,
+    _CENTERS,
+    check=lambda values, _: None if len(values["radii"]) == 1 else f"it is one of {len(values['radii'])} cells",
+)
 
+PARTITION: Schema[Partition] = tagged(
+    "kind",
+    {
+        "voronoi": (VoronoiPartition, _VORONOI),
+        "overlap": (OverlapPartition, _OVERLAP),
+        "chunks": (ChunkPartition, _CHUNKS),
+        "none": (WholePartition, _WHOLE),
+    },
+    "partition",
+)
 
 # ------------------------------------------------------------------------------------- learning task
 
+_LOSS = tagged(
+    "name",
+    {
+        **{kind().name: (kind, schema(kind, {})) for kind in (Hinge, Squared, SquaredMargin, Tube)},
+        "pinball": (Pinball, schema(Pinball, {"tau": real(LEVEL)})),
+        "expectile": (Expectile, schema(Expectile, {"tau": real(LEVEL)})),
+    },
+    "loss",
+)
+
+
+def _wrong_machine(values: Values, _: Sizes) -> str | None:
+    machine, count = values["machine"], len(values["factors"])
+    return f"it decides by function {machine} of {count}" if (machine or 0) >= count else None
+
+
+_BINARY = schema(
+    Binary,
+    {
+        "loss": _LOSS,
+        "positive_weights": items(real(POSITIVE), least=1),
+        "machine": maybe(integer()),
+        "threshold": real(FINITE),
+    },
+    attributes={"positive_weights": "factors"},
+    check=_wrong_machine,
+)
+_CLASSES: dict[str, Kind | Schema[Any]] = {"loss": _LOSS, "n_classes": integer(least=2)}
+# Files from before there was a mixture have scores that are means.
+_PAIRS = schema(OneVsOne, {**_CLASSES, "mean_share": added(real(FRACTION), before=1.0)})
+_LOSSES = {"losses": several(_LOSS, least=1)}
+_TARGETS = {"n_targets": integer(least=1)}
+
+_TASK: Schema[Reduction] = tagged(
+    "task",
+    {
+        "two classes": (Binary, _BINARY),
+        "pairs of classes": (OneVsOne, _PAIRS),
+        "each class against the rest": (OneVsRest, schema(OneVsRest, _CLASSES)),
+        "tube": (TubeRegression, schema(TubeRegression, {**_TARGETS, "epsilon": real(POSITIVE)})),
+        "levels": (Levels, schema(Levels, _LOSSES)),
+        "numbers": (Regression, schema(Regression, {**_TARGETS, **_LOSSES})),
+    },
+    "learning task",
+)
+
 
 def reduction_values(reduction: Reduction) -> Values:
-    """Return a learning task as plain values; refuse one with a loss that a user made."""
-    values = _task_values(reduction)
+    """Return a learning task as plain values; refuse one that is not what files can hold."""
     try:
-        # What is derived from a class of ours, or changed in one, shows when it is read again.
-        if read_reduction(Fields(values, "the learning task")) == reduction:
+        values = _TASK.write(reduction)
+        # A field of ours that was changed, and is not in the file, shows when it is read again.
+        if _TASK.make(Fields(values, "the learning task")) == reduction:
             return values
-    except InvalidFile:
+    except (InvalidFile, InvalidParameter):
         pass
     raise InvalidParameter(f"{reduction!r} is a learning task of your own: files can hold those of localsvm only.")
 
 
-def _task_values(reduction: Reduction) -> Values:
-    if isinstance(reduction, Binary):
-        return {
-            "task": "two classes",
-            "loss": _loss_values(reduction.loss),
-            "positive_weights": tuple(float(factor) for factor in reduction.factors),
-            "machine": reduction.machine,
-            "threshold": float(reduction.threshold),
-        }
-    if isinstance(reduction, OneVsOne | OneVsRest):
-        values = {"loss": _loss_values(reduction.loss), "n_classes": reduction.n_classes}
-        if isinstance(reduction, OneVsRest):
-            return {"task": "each class against the rest", **values}
-        return {"task": "pairs of classes", **values, "mean_share": float(reduction.mean_share)}
-    if isinstance(reduction, TubeRegression):
-        return {"task": "tube", "n_targets": reduction.n_targets, "epsilon": float(reduction.epsilon)}
-    if isinstance(reduction, Levels):
-        return {"task": "levels", "losses": [_loss_values(loss) for loss in reduction.losses]}
-    if isinstance(reduction, Regression):
-        losses = [_loss_values(loss) for loss in reduction.losses]
-        return {"task": "numbers", "n_targets": reduction.n_targets, "losses": losses}
-    return {"task": type(reduction).__name__}
+TASK = Schema(reduction_values, _TASK.make)
+
+# --------------------------------------------------------------------------- calibration, table of cells
+
+CALIBRATION = schema(
+    Calibration,
+    {
+        "increments": array(np.float64, "n_curves", "n_classes", len(KNOTS) - 1, within=NOT_NEGATIVE),
+        "present": array(np.bool_, "n_curves", "n_classes"),
+        "absent": array(np.float64, "n_curves", "n_classes", within=FRACTION),
+    },
+)
 
 
-def read_reduction(fields: Fields) -> Reduction:
-    """Return the learning task of plain values."""
-    task = fields.text("task")
-    if task == "two classes":
-        return _read_binary(fields)
-    if task in ("pairs of classes", "each class against the rest"):
-        n_classes, loss = fields.integer("n_classes", least=2), _read_loss(fields.part("loss"))
-        if task == "each class against the rest":
-            return OneVsRest(n_classes, loss)
-        # Files of before the share was there have scores that are means.
-        return OneVsOne(n_classes, loss, fields.real("mean_share") if fields.has("mean_share") else 1.0)
-    if task == "tube":
-        return TubeRegression(n_targets=fields.integer("n_targets", least=1), epsilon=fields.positive("epsilon"))
-    if task not in ("levels", "numbers"):
-        raise fields.refuse(f"its task is {task!r}")
-    losses = tuple(_read_loss(part) for part in fields.parts("losses"))
-    if not losses:
-        raise fields.refuse("it has no loss")
-    return Levels(losses) if task == "levels" else Regression(losses, fields.integer("n_targets", least=1))
+def _wrong_table(values: Values, _: Sizes) -> str | None:
+    if len(values["size"]) == 0:
+        return "it has no cells"
+    if sum(values["n_problems"].tolist()) != len(values["width"]):
+        return f"it has {len(values['width'])} widths of other problems"
+    return None
 
 
-def _read_binary(fields: Fields) -> Binary:
-    factors = fields.reals("positive_weights")
-    machine = None if fields.is_none("machine") else fields.integer("machine")
-    if not factors or (machine or 0) >= len(factors):
-        raise fields.refuse(f"machine {machine} of {len(factors)} decides")
-    return Binary(_read_loss(fields.part("loss")), factors, machine, fields.real("threshold"))
-
-
-def _loss_values(loss: Loss) -> Values:
-    return {"name": loss.name, "tau": float(loss.tau)} if hasattr(loss, "tau") else {"name": loss.name}
-
-
-def _read_loss(fields: Fields) -> Any:
-    name = fields.text("name")
-    if name in _PLAIN_LOSSES:
-        return _PLAIN_LOSSES[name]()
-    if name in _LEVEL_LOSSES:
-        return _LEVEL_LOSSES[name](fields.positive("tau"))
-    raise fields.refuse(f"its name is {name!r}")
-
-
-# --------------------------------------------------------------------------------------- calibration
-
-
-def calibration_values(calibration: Calibration | None) -> Values | None:
-    """Return a calibration as plain values; numbers have none."""
-    return None if calibration is None else dict(vars(calibration))
-
-
-def read_calibration(fields: Fields | None, n_cells: int, n_classes: int) -> Calibration | None:
-    """Return the calibration of plain values."""
-    if fields is None:
-        return None
-    return Calibration(
-        increments=fields.array("increments", np.float64, n_cells, n_classes, len(KNOTS) - 1),
-        present=fields.array("present", np.bool_, n_cells, n_classes),
-        absent=fields.array("absent", np.float64, n_cells, n_classes),
-    )
+TABLE = schema(
+    CellTable,
+    {
+        "size": array(np.int64, "n_cells", within=NOT_NEGATIVE),
+        "radius": array(np.float64, "n_cells", within=NOT_NEGATIVE),
+        "total_weight": array(np.float64, "n_cells", within=NOT_NEGATIVE),
+        "risk": array(np.float64, "n_cells", within=RISK),
+        "risk_error": array(np.float64, "n_cells", within=RISK),
+        "support_vectors": array(np.int64, "n_cells", within=NOT_NEGATIVE),
+        "n_problems": array(np.int64, "n_cells", within=NOT_NEGATIVE),
+        "width": array(np.float64, "n_problems", within=POSITIVE),
+        "lam": array(np.float64, "n_problems", within=POSITIVE),
+    },
+    check=_wrong_table,
+)

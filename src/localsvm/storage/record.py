@@ -43,24 +43,7 @@ Buffer = bytes | memoryview
 def pack(value: object) -> list[Buffer]:
     """Return the record of a value, in pieces to be written one after the other; arrays are not copied.
 
-    Parameters
-    ----------
-    value : object
-        None, numbers, text, bytes, lists, tuples, dicts of these, and NumPy arrays and scalars of booleans, numbers,
-        text, bytes and times; arrays of objects, if the objects are plain values.
-
-    Returns
-    -------
-    list of bytes and memoryview
-        A multiple of 64 bytes in all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from localsvm.records import pack, unpack
-    >>> record = b"".join(pack({"name": "cell", "values": np.arange(3)}))
-    >>> len(record), unpack(record, "the example")
-    (192, {'name': 'cell', 'values': array([0, 1, 2])})
+    `plain` says what a value may be. The record has a multiple of 64 bytes.
     """
     data = _Data()
     header = json.dumps(to_tree(value, data.keep), allow_nan=False, separators=(",", ":")).encode("ascii")
@@ -99,24 +82,9 @@ def _data_begin(header_size: int) -> int:
 
 
 def unpack(buffer: Buffer, what: str) -> Any:
-    """Return the value of a record; its arrays are views of the buffer.
+    """Return the value of a record, all of which is checked; its arrays are views of the buffer.
 
-    Parameters
-    ----------
-    buffer : bytes or memoryview
-        The whole record.
-    what : str
-        What it is, for errors.
-
-    Returns
-    -------
-    object
-        What was packed.
-
-    Raises
-    ------
-    InvalidFile
-        If the bytes are not those that `pack` made: the checksum is checked, and all that the header says.
+    `what` is its name in errors.
     """
     view = memoryview(buffer)
     header_size = _checked_head(view, what)

@@ -1,7 +1,7 @@
-"""How a learning task becomes scalar problems: one, a pair of classes, a class against the rest, a target, a level.
+"""Learning tasks as scalar problems: binary, pairs of classes, one class against the rest, targets, levels.
 
 Enters: the targets of a cell. Leaves: `Problem`s for the cell trainer, the constants where there is nothing to train,
-and the scores by which the outputs of all problems are judged together.
+and the scores that combine the outputs of all problems (Sec. 2).
 """
 
 from localsvm.tasks.classes import Binary, OneVsOne, OneVsRest

@@ -1,6 +1,6 @@
-"""Classes: two of them, each pair, or each against the rest.
+"""Classification: two classes, each pair of classes, or each class against the rest.
 
-Enters: the classes of a cell's samples. Leaves: problems, and the scores of which the largest wins.
+Enters: the classes of a cell's samples. Leaves: problems, and the scores of which the largest decides.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from functools import cached_property
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localsvm.data.types import FloatArray, IndexArray
 from localsvm.tasks.losses import Hinge, Loss
-from localsvm.tasks.problem import FloatArray, Problem, unbounded
+from localsvm.tasks.problem import Problem, unbounded
 
-# One against the rest: where all classes are rare their values settle at -1, and the differences there decide. This
-# bound is far enough below to leave them alone; a class that a cell has not seen scores less than any that it has.
+# One against the rest: where all classes are rare their values are close to -1, and small differences decide. The lower
+# bound of classes in the cell keeps these differences; a class absent from the cell scores less than all others.
 _LEAST_PRESENT = -2.0
 _ABSENT = -3.0
 
 
 def _sign(positive: float, negative: float) -> float:
-    """Return which of two masses is larger; equal ones speak for the positive side, as f = 0 does."""
+    """Return the side of larger weight; a tie is positive, as f = 0 is."""
     return 1.0 if positive >= negative else -1.0
 
 
 class _Classes:
-    """Classes are 0, 1, ...; the largest score wins, the first of equal ones."""
+    """Classes 0, 1, ...; the largest score decides, the first of equal ones."""
 
     n_classes: int
     is_classification = True
     one_width = True
-    copies = 1
+    repeats = 1
 
     @property
     def n_scores(self) -> int:
@@ -41,23 +41,23 @@ class _Classes:
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return 1 where another class has the largest score."""
-        return np.asarray(scores.argmax(axis=1) != y, dtype=np.float64)
+        return np.where(scores.argmax(axis=1) != y, 1.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Binary:
-    """Two classes, y = -1 and +1; several machines when the positive class is weighted in several ways."""
+    """Two classes, y = -1 and +1; one function for each weight of the positive class."""
 
     loss: Loss = field(default_factory=Hinge)
     factors: tuple[float, ...] = (1.0,)
-    """Factors on the weights of positive samples, one machine each."""
+    """Factors on the weights of positive samples, one function each."""
     machine: int | None = None
-    """The machine that decides; until one is chosen all have their scores."""
+    """Index of the function that decides; None until it is chosen: then all have scores."""
     threshold: float = 0.0
-    """The value from which on it decides for the positive class."""
+    """Values of at least the threshold predict the positive class."""
     is_classification: bool = True
     one_width: bool = False
-    copies: int = 1
+    repeats: int = 1
     has_parts: bool = False
 
     @property
@@ -67,7 +67,7 @@ class Binary:
 
     @property
     def n_scores(self) -> int:
-        """One score per function, or that of the machine that decides."""
+        """One score per function, or that of the function that decides."""
         return self.n_outputs if self.machine is None else 1
 
     @property
@@ -85,16 +85,16 @@ class Binary:
         ]
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the heavier side, by factor."""
+        """Return the side of larger weight, by factor."""
         positive, negative = float(weight[y > 0].sum()), float(weight[y < 0].sum())
         return np.array([_sign(factor * positive, negative) for factor in self.factors])
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return no bounds: only the sign of a decision value counts."""
+        """Return infinite bounds: only the sign of a decision value counts."""
         return unbounded(self.n_outputs)
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return the decision values; not negative ones speak for the positive class."""
+        """Return the decision values; the positive class has values >= 0."""
         if self.machine is None:
             return values
         return values[:, self.machine : self.machine + 1] - self.threshold
@@ -104,26 +104,28 @@ class Binary:
         return gradients if self.machine is None else gradients[:, self.machine : self.machine + 1]
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return how many of the machines err."""
-        return np.asarray((np.where(scores >= 0, 1.0, -1.0) != y[:, None]).mean(axis=1))
+        """Return the fraction of functions whose sign is wrong."""
+        fraction: FloatArray = (np.where(scores >= 0, 1.0, -1.0) != y[:, None]).mean(axis=1)
+        return fraction
 
 
 @dataclass(frozen=True)
 class OneVsOne(_Classes):
     """Each pair of classes is a problem on their samples.
 
-    A class scores what it has against its strongest rival, with a little of the mean against all: machines of two
-    classes know nothing of a sample of a third, and the more classes there are, the more of them have a say in a mean.
+    The score of a class is its value against its strongest rival, plus a small part of its mean over all pairs. The
+    mean alone is worse: the functions of two classes are arbitrary at a sample of a third, and the more classes there
+    are, the more of these enter it.
     """
 
     n_classes: int
     loss: Loss = field(default_factory=Hinge)
     mean_share: float = 0.1
-    """Of the mean in a score: enough to break ties; docs/decisions.md has the figures."""
+    """Share of the mean in a score: enough to break ties; docs/decisions.md has the figures."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """The pairs (a, b), a < b, in the order of the outputs; positive values speak for a."""
+        """The pairs (a, b), a < b, in the order of the outputs; positive values predict a."""
         return list(combinations(range(self.n_classes), 2))
 
     @property
@@ -142,7 +144,7 @@ class OneVsOne(_Classes):
         return self.n_classes > 2
 
     def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return a problem for every pair of classes that the cell has."""
+        """Return a problem for every pair of classes in the cell."""
         members = [np.flatnonzero(y == c) for c in range(self.n_classes)]
         found = []
         for output, (a, b) in enumerate(self.pairs):
@@ -153,16 +155,16 @@ class OneVsOne(_Classes):
         return found
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the heavier class of each pair; 0 where the cell has neither."""
+        """Return the class of larger weight of each pair; 0 where the cell has neither."""
         mass = _class_masses(y, weight, self.n_classes)
         return np.array([_sign(mass[a], mass[b]) if mass[a] or mass[b] else 0.0 for a, b in self.pairs])
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return -1 and 1: beyond them a value says no more."""
+        """Return -1 and 1, the clipping bounds of the hinge loss."""
         return np.tile([-1.0, 1.0], (self.n_outputs, 1))
 
     def scores(self, values: FloatArray) -> FloatArray:
-        """Return the value of each class against its strongest rival, with a share of the mean against all."""
+        """Return the value of each class against its strongest rival, mixed with its mean over all pairs."""
         least = np.full((self.n_classes, len(values)), np.inf)
         for (a, b), value in zip(self.pairs, np.ascontiguousarray(values.T), strict=True):
             np.minimum(least[a], value, out=least[a])
@@ -179,10 +181,10 @@ class OneVsOne(_Classes):
         return self._mixed(least, self._class_means(gradients))
 
     def _mixed(self, least: FloatArray, mean: FloatArray) -> FloatArray:
-        return np.asarray((1 - self.mean_share) * least + self.mean_share * mean)
+        return (1 - self.mean_share) * least + self.mean_share * mean
 
     @cached_property
-    def _pair_of_class(self) -> NDArray[np.intp]:
+    def _pair_of_class(self) -> IndexArray:
         """The pairs of each class, (n_classes, n_classes - 1)."""
         own = [[number for number, pair in enumerate(self.pairs) if c in pair] for c in range(self.n_classes)]
         return np.array(own, dtype=np.intp)
@@ -222,19 +224,19 @@ class OneVsRest(_Classes):
         return self.n_classes
 
     def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return a problem for every class that the cell has, if it has several."""
+        """Return a problem for every class in the cell, if there are several."""
         present = np.unique(y)
         if len(present) < 2:
             return []
         return [Problem(int(c), self.loss, np.where(y == c, 1.0, -1.0), weight) for c in present]
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return 1 for the heaviest class, -1 for the others, and less for those that the cell has not."""
+        """Return 1 for the class of largest weight, -1 for the others, and less for classes absent from the cell."""
         mass = _class_masses(y, weight, self.n_classes)
         return np.where(np.arange(self.n_classes) == mass.argmax(), 1.0, np.where(mass > 0, -1.0, _ABSENT))
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return lower bounds only: the largest value wins, and a class that the cell has beats one that it has not."""
+        """Return lower bounds only: they keep classes in the cell above absent ones."""
         has = np.isin(np.arange(self.n_classes), y)
         return np.column_stack([np.where(has, _LEAST_PRESENT, _ABSENT), np.full(self.n_classes, np.inf)])
 
@@ -248,4 +250,5 @@ class OneVsRest(_Classes):
 
 
 def _class_masses(y: FloatArray, weight: FloatArray, n_classes: int) -> FloatArray:
-    return np.asarray(np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes), dtype=np.float64)
+    # Integers where y is empty, whatever the weights.
+    return np.bincount(y.astype(np.intp), weights=weight, minlength=n_classes).astype(np.float64)

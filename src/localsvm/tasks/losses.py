@@ -1,8 +1,8 @@
-"""Losses: the dual that the native solver needs, and the risk that cross-validation compares.
+"""Losses: the dual for the native solver, and the risk for cross-validation.
 
 Enters: targets and weights of a cell. Leaves: a `BoxDual` where the dual is a box (hinge, pinball), and the values of
-the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. CONTRIBUTING says how to add
-one.
+the loss (Sec. 2). A squared loss has a ridge instead of a box, and solvers of its own. CONTRIBUTING.md explains how to
+add a loss.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from localsvm.data.types import Float32Array, FloatArray
+
 Factors = tuple[float, float]
 
 TOLERANCE = 1e-3
-"""Duality gap in risk units at which a solve stops, at the latest."""
+"""Largest duality gap in risk units at which a solve stops."""
 
 
 @dataclass(frozen=True)
 class BoxDual:
     """Maximise t'beta - beta'K beta/2 over lo <= beta <= hi, boxes given at scale 1/(2 lam W) = 1."""
 
-    target: NDArray[np.float32]
-    lo: NDArray[np.float32]
-    hi: NDArray[np.float32]
+    target: Float32Array
+    lo: Float32Array
+    hi: Float32Array
 
 
 class Loss(Protocol):
-    """What the cell trainer asks of a loss."""
+    """A loss, as the cell trainer uses it."""
 
     @property
     def name(self) -> str:
@@ -39,42 +39,42 @@ class Loss(Protocol):
         ...
 
     def allowed_gap(self, risk: float) -> float:
-        """Return the duality gap in risk units at which a solve stops, when `risk` is the least seen so far."""
+        """Return the duality gap in risk units at which a solve stops; `risk` is the lowest validation risk so far."""
         ...
 
     @property
     def width_factors(self) -> Factors:
-        """By what the ends of the default grid of widths, made for the hinge loss, are multiplied."""
+        """Factors on the ends of the default grid of widths, which is made for the hinge loss."""
         ...
 
     @property
     def lam_factors(self) -> Factors:
-        """By what those of the lams are multiplied."""
+        """Factors on the ends of the default grid of lams."""
         ...
 
     @property
     def risk_is_value(self) -> bool:
-        """Whether the loss that selects is the training loss."""
+        """Whether selection uses the training loss."""
         ...
 
     def clip(self, y: FloatArray) -> float:
-        """Return where functions are clipped: beyond the largest target they only get worse (Sec. 2)."""
+        """Return the clipping bound: values beyond the largest target only increase the loss (Sec. 2)."""
         ...
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the training loss of every sample, of a clipped function."""
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
+        """Return the training loss of every sample, for a clipped function; `side` is that of the `Problem`."""
         ...
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return the loss that selects width and lam."""
+        """Return the loss that selects width and lam, where it is not the training loss."""
         ...
 
 
 class BoxLoss(Loss, Protocol):
     """A loss whose dual is a box."""
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
-        """Return the box-constrained dual."""
+    def dual(self, y: FloatArray, weight: FloatArray, side: FloatArray | None = None) -> BoxDual:
+        """Return the box-constrained dual; `side` is that of the `Problem`."""
         ...
 
 
@@ -87,22 +87,22 @@ class RegressionLoss(Loss, Protocol):
         ...
 
     def best_constant(self, y: FloatArray, weight: FloatArray) -> float:
-        """Return the constant of least loss."""
+        """Return the constant of lowest loss."""
         ...
 
 
 def _mean(y: FloatArray, weight: FloatArray) -> float:
-    """Return the weighted mean; rounding does not carry it beyond the targets, so that of equal ones is theirs."""
+    """Return the weighted mean, clipped to the range of the targets against rounding."""
     return float(np.clip(y @ weight / weight.sum(), y.min(), y.max()))
 
 
 def _wrong_sign(y: FloatArray, f: FloatArray) -> FloatArray:
     """Return 1 where the sign is wrong, with sign 0 = 1 as in the paper."""
-    return np.asarray(np.where(f >= 0, 1.0, -1.0) != y, dtype=np.float64)
+    return np.where(np.where(f >= 0, 1.0, -1.0) != y, 1.0, 0.0)
 
 
 def _one_sided(y: FloatArray, largest: FloatArray) -> BoxDual:
-    """Return the dual of a loss that is paid on one side only: beta between 0 and `largest`, of either sign."""
+    """Return the dual of a one-sided loss: beta lies between 0 and `largest`, which may have either sign."""
     end = largest.astype(np.float32)
     zero = np.zeros_like(end)
     return BoxDual(y.astype(np.float32), np.minimum(end, zero), np.maximum(end, zero))
@@ -126,11 +126,11 @@ class Hinge:
         """Return 1."""
         return 1.0
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
+    def dual(self, y: FloatArray, weight: FloatArray, side: FloatArray | None = None) -> BoxDual:
         """Return the dual: y beta between 0 and the weight."""
         return _one_sided(y, y * weight)
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
         """Return the hinge loss."""
         return np.maximum(0.0, 1.0 - y * f)
 
@@ -141,10 +141,10 @@ class Hinge:
 
 @dataclass(frozen=True)
 class _OfRealTargets(ABC):
-    """What the losses on real targets share: functions end at the largest target, and the loss itself selects."""
+    """Losses on real targets: functions are clipped at the largest target, and the training loss selects."""
 
     tolerance: float = field(default=TOLERANCE, kw_only=True)
-    # More than the sign of a function counts: the smallest and the largest widths do not serve it.
+    # Regression needs the value of a function, not only its sign: the extreme widths are never selected.
     width_factors: Factors = field(default=(2.0, 0.5), kw_only=True)
     lam_factors: Factors = field(default=(1.0, 1.0), kw_only=True)
     risk_is_value: ClassVar[bool] = True
@@ -158,7 +158,7 @@ class _OfRealTargets(ABC):
         return float(np.abs(y).max())
 
     @abstractmethod
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
         """Return the loss."""
 
     def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
@@ -168,18 +168,18 @@ class _OfRealTargets(ABC):
 
 @dataclass(frozen=True)
 class Squares(_OfRealTargets):
-    """What squared losses share: their dual is no box but a ridge, so that small lams cost little."""
+    """Squared losses: their dual has a ridge instead of a box, so that small lams cost little."""
 
     lam_factors: Factors = field(default=(1 / 3, 1.0), kw_only=True)
 
     def allowed_gap(self, risk: float) -> float:
-        """Return a hundredth of the risk, but at most the tolerance: where there is little noise, squares are small."""
+        """Return a hundredth of the risk, but at most the tolerance: with little noise, squared losses are small."""
         return self.tolerance * min(max(10 * risk, 0.1), 1.0)
 
 
 @dataclass(frozen=True)
 class Squared(Squares):
-    """Squared loss (y - f)^2, whose minimiser is the conditional mean."""
+    """Squared loss (y - f)^2, whose minimizer is the conditional mean."""
 
     name: str = "squared"
     degree: int = 2
@@ -188,7 +188,7 @@ class Squared(Squares):
         """Return the weighted mean."""
         return _mean(y, weight)
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
         """Return the squared error."""
         return np.square(y - f)
 
@@ -225,14 +225,14 @@ class Expectile(Squares):
                 break
         return constant
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
         """Return the asymmetric squared error."""
         return np.where(y >= f, self.tau, 1.0 - self.tau) * np.square(y - f)
 
 
 @dataclass(frozen=True)
 class Pinball(_OfRealTargets):
-    """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimiser is the tau-quantile."""
+    """Pinball loss: tau (y - f) above the function, (1 - tau) (f - y) below it; the minimizer is the tau-quantile."""
 
     tau: float
     name: str = "pinball"
@@ -249,7 +249,7 @@ class Pinball(_OfRealTargets):
         ends = y[order[[lower, min(upper, len(y) - 1)]]]
         return float(ends.mean())
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
+    def dual(self, y: FloatArray, weight: FloatArray, side: FloatArray | None = None) -> BoxDual:
         """Return the dual: beta between (tau - 1) and tau times the weight."""
         return BoxDual(
             y.astype(np.float32),
@@ -257,17 +257,18 @@ class Pinball(_OfRealTargets):
             (self.tau * weight).astype(np.float32),
         )
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
         """Return the pinball loss."""
         return np.maximum(self.tau * (y - f), (self.tau - 1.0) * (y - f))
 
 
 @dataclass(frozen=True)
 class Tube(_OfRealTargets):
-    """Epsilon-insensitive loss max(0, |y - f| - epsilon), as two losses whose duals are boxes.
+    """Epsilon-insensitive loss max(0, |y - f| - epsilon), as two one-sided losses whose duals are boxes.
 
-    Every sample comes as a pair: the first has the target y - epsilon and pays when f is below it, the second the
-    target y + epsilon and pays when f is above. Each pays double, so that the mean over pairs is that of the loss.
+    A sample is two rows of the problem, one for each edge of the tube: on side +1 the target is y - epsilon and f costs
+    below it, on side -1 the target is y + epsilon and f costs above it. Each row has twice the cost, so that the mean
+    over all rows is that of the loss.
     """
 
     name: str = "epsilon-insensitive"
@@ -277,14 +278,12 @@ class Tube(_OfRealTargets):
         """Return the weighted median."""
         return Pinball(0.5).best_constant(y, weight)
 
-    def dual(self, y: FloatArray, weight: FloatArray) -> BoxDual:
-        """Return the dual: beta between 0 and twice the weight for firsts, its negative and 0 for seconds."""
-        return _one_sided(y, 2.0 * _pair_signs(y) * weight)
+    def dual(self, y: FloatArray, weight: FloatArray, side: FloatArray | None = None) -> BoxDual:
+        """Return the dual: side beta between 0 and twice the weight."""
+        assert side is not None, "a tube has one-sided samples"
+        return _one_sided(y, 2.0 * side * weight)
 
-    def value(self, y: FloatArray, f: FloatArray) -> FloatArray:
-        """Return what each of a pair pays."""
-        return 2.0 * np.maximum(0.0, _pair_signs(y) * (y - f))
-
-
-def _pair_signs(y: FloatArray) -> FloatArray:
-    return np.where(np.arange(len(y)) % 2 == 0, 1.0, -1.0)
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
+        """Return the cost of each edge of the tube."""
+        assert side is not None, "a tube has one-sided samples"
+        return 2.0 * np.maximum(0.0, side * (y - f))

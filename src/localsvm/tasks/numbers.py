@@ -1,6 +1,6 @@
-"""Numbers: means, quantiles and expectiles of one target or several.
+"""Regression: means, quantiles and expectiles of one target or several.
 
-Enters: the targets of a cell's samples. Leaves: problems on targets of spread one, and their values as scores.
+Enters: the targets of a cell's samples. Leaves: problems on standardized targets, whose values are the scores.
 """
 
 from __future__ import annotations
@@ -9,19 +9,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from localsvm.data.types import FloatArray
 from localsvm.tasks.losses import Loss, RegressionLoss, Tube
-from localsvm.tasks.problem import FloatArray, Problem
+from localsvm.tasks.problem import Problem
 
 
 @dataclass(frozen=True)
 class Regression:
-    """Real targets (n,) or (n, n_targets), standardised in each cell: a problem for every target and loss."""
+    """Real targets (n,) or (n, n_targets), standardized in each cell: a problem for every target and loss."""
 
     losses: tuple[RegressionLoss, ...]
     n_targets: int = 1
     is_classification: bool = False
     one_width: bool = False
-    copies: int = 1
+    repeats: int = 1
     has_parts: bool = False
 
     @property
@@ -59,11 +60,11 @@ class Regression:
         return found
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
-        """Return the constants of least loss."""
+        """Return the constants of lowest loss."""
         return np.array([loss.best_constant(target, weight) for target, loss in self._outputs(y)])
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return the least and the largest target: a prediction beyond is cut (Sec. 2)."""
+        """Return the smallest and the largest target, at which predictions are clipped (Sec. 2)."""
         return np.array([(target.min(), target.max()) for target, _ in self._outputs(y)])
 
     def scores(self, values: FloatArray) -> FloatArray:
@@ -77,7 +78,8 @@ class Regression:
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the mean loss of the outputs."""
         losses = [loss.value(target, f) for (target, loss), f in zip(self._outputs(y), scores.T, strict=True)]
-        return np.asarray(np.mean(losses, axis=0))
+        mean: FloatArray = np.mean(losses, axis=0)
+        return mean
 
 
 @dataclass(frozen=True)
@@ -86,22 +88,27 @@ class TubeRegression(Regression):
 
     losses: tuple[RegressionLoss, ...] = (Tube(),)
     epsilon: float = 0.1
-    copies: int = 2
+    repeats: int = 2
+    """One row per edge of the tube."""
 
     def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return the problems with the targets of each pair moved by epsilon."""
-        moved = np.where(np.arange(len(y)) % 2 == 0, -self.epsilon, self.epsilon)
-        return [replace(problem, y=problem.y + moved / problem.scale) for problem in super().problems(y, weight)]
+        """Return the problems with the first row of every sample at the lower edge, the second at the upper one."""
+        side = np.tile([1.0, -1.0], len(y) // self.repeats)
+        return [
+            replace(problem, y=problem.y - side * self.epsilon / problem.scale, side=side)
+            for problem in super().problems(y, weight)
+        ]
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the mean loss of the targets."""
-        away = np.abs(y.reshape(scores.shape) - scores)
-        return np.asarray(np.maximum(0.0, away - self.epsilon).mean(axis=1))
+        distance = np.abs(y.reshape(scores.shape) - scores)
+        mean: FloatArray = np.maximum(0.0, distance - self.epsilon).mean(axis=1)
+        return mean
 
 
 @dataclass(frozen=True)
 class Levels(Regression):
-    """Quantiles or expectiles of one target, ascending: predictions are put in order, so that they never cross."""
+    """Quantiles or expectiles of one target, ascending: predictions are sorted, so that they never cross."""
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values in ascending order, the rearrangement of Chernozhukov, Fernandez-Val, Galichon (2010)."""
@@ -113,6 +120,6 @@ class Levels(Regression):
 
 
 def _spread(y: FloatArray, weight: FloatArray) -> float:
-    """Return the weighted standard deviation of targets in any unit; 1 where it is lost to rounding."""
+    """Return the weighted standard deviation without overflow in any unit; 1 where it rounds to 0."""
     mean, unit = y @ weight / weight.sum(), np.ptp(y)
     return float(unit * np.sqrt(np.square((y - mean) / unit) @ weight / weight.sum())) or 1.0

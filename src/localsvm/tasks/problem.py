@@ -1,4 +1,7 @@
-"""A scalar problem, and what fitting asks of a learning task that is reduced to some of them."""
+"""A scalar problem, and the interface of a learning task that is reduced to scalar problems.
+
+Enters: the targets and weights of a cell's samples. Leaves: `Problem`s, each an instance of the objective of Sec. 2.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from localsvm.data.types import FloatArray, IndexArray
 from localsvm.tasks.losses import Loss
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -21,10 +22,12 @@ class Problem:
     loss: Loss
     y: FloatArray
     weight: FloatArray
-    rows: NDArray[np.intp] | None = None
+    rows: IndexArray | None = None
     """The samples that take part, ascending; None is all."""
     offset: float = 0.0
     scale: float = 1.0
+    side: FloatArray | None = None
+    """One-sided samples (`Tube`): +1 where f costs only below the target, -1 only above. None: the loss decides."""
 
     @property
     def clip(self) -> float:
@@ -33,36 +36,36 @@ class Problem:
 
     @property
     def risk_unit(self) -> float:
-        """What a risk of one is in units of the targets as given."""
+        """A risk of one, in units of the targets as given."""
         return float(self.scale ** getattr(self.loss, "degree", 0))
 
 
 class Reduction(Protocol):
-    """What fitting asks of a learning task."""
+    """A learning task, as the stages of a fit use it."""
 
     @property
     def loss(self) -> Loss:
-        """The loss of its problems; of several, which are of one kind, the first."""
+        """The loss of its problems; with several losses, all of one kind, the first."""
         ...
 
     @property
     def n_outputs(self) -> int:
-        """Functions of a cell."""
+        """Number of functions of a cell."""
         ...
 
     @property
     def n_scores(self) -> int:
-        """Columns that `scores` returns."""
+        """Number of columns of `scores`."""
         ...
 
     @property
     def columns_per_row(self) -> int:
-        """Problems that a sample takes part in, at most."""
+        """The largest number of problems that a sample takes part in."""
         ...
 
     @property
     def has_parts(self) -> bool:
-        """Whether there are problems on some of the samples only."""
+        """Whether a problem may be on some of the samples only."""
         ...
 
     @property
@@ -76,12 +79,12 @@ class Reduction(Protocol):
         ...
 
     @property
-    def copies(self) -> int:
-        """How often each sample of a cell is repeated before `problems` sees it."""
+    def repeats(self) -> int:
+        """How often each sample of a cell is repeated, in adjacent rows, before `problems` is called."""
         ...
 
     def problems(self, y: FloatArray, weight: FloatArray) -> list[Problem]:
-        """Return the problems of a cell; none where all targets agree."""
+        """Return the problems of a cell; none where all targets are equal."""
         ...
 
     def constants(self, y: FloatArray, weight: FloatArray) -> FloatArray:
@@ -101,10 +104,10 @@ class Reduction(Protocol):
         ...
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
-        """Return the loss of every sample that its scores make."""
+        """Return the loss of every sample, given its scores."""
         ...
 
 
 def unbounded(n_outputs: int) -> FloatArray:
-    """Return bounds that bound nothing."""
+    """Return infinite bounds."""
     return np.tile([-np.inf, np.inf], (n_outputs, 1))

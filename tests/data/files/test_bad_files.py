@@ -1,4 +1,4 @@
-"""Whatever is wrong with a file is a sentence that names it; no bytes bring a reader down."""
+"""Damaged files: every error is a sentence that names the file, and no bytes crash a reader."""
 
 import contextlib
 import gzip
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from damage import ENDINGS, read_bytes, right_file
+from damage import ENDINGS, read_bytes, valid_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from localsvm import InvalidData
 from localsvm.data.files import open_file
 from localsvm.errors import LocalSVMError
 
-MOST_MEMORY = 1 << 29
+MAX_MEMORY = 1 << 29
 
 
 def refused(path):
@@ -25,26 +25,26 @@ def refused(path):
     with pytest.raises(InvalidData) as error:
         for _ in open_file(path).batches():
             pass
-    # A sentence and nothing behind it: what pyarrow said is no part of the traceback.
+    # One sentence, without the error of pyarrow in the traceback.
     assert error.value.__suppress_context__ or error.value.__context__ is None
     assert str(error.value).endswith((".", "?")) and "\n" not in str(error.value)
     return str(error.value)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_empty_missing_and_forbidden_files_are_told_apart(tmp_path, ending):
+def test_empty_missing_and_forbidden_files_have_different_errors(tmp_path, ending):
     path = tmp_path / f"table.{ending}"
     assert refused(path) == f"{path}: there is no such file."
     path.write_bytes(b"")
     assert f"{path} is empty" in refused(path)
     path.chmod(0)
-    with somebody_else():
+    with unprivileged_user():
         assert refused(path) == f"{path}: you have no permission to read it."
 
 
 @contextlib.contextmanager
-def somebody_else():
-    """Be a user for whom permissions count, if this one may read everything."""
+def unprivileged_user():
+    """Run as a user who may not read everything, if this one is root."""
     user = os.geteuid()
     if user == 0:
         os.seteuid(65534)
@@ -54,26 +54,26 @@ def somebody_else():
         os.seteuid(user)
 
 
-def test_directories_are_parquet_or_nothing(tmp_path):
+def test_only_directories_of_parquet_are_read(tmp_path):
     assert "directory without parquet files" in refused(tmp_path)
     (tmp_path / "table.csv").mkdir()
     assert "directory without parquet files" in refused(tmp_path / "table.csv")
     (tmp_path / "part.parquet").write_bytes(b"nonsense")
-    assert "part.parquet is taken for parquet" in refused(tmp_path)
+    assert "part.parquet is expected to be parquet" in refused(tmp_path)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("content", [other for other in ENDINGS if other not in ("csv", "libsvm", "arrows")])
 def test_content_of_another_format_is_named(tmp_path, ending, content):
     path = tmp_path / f"table.{ending}"
-    path.write_bytes(right_file(content))
-    is_right = content in (ending, {"arrows": "arrow"}.get(ending))
-    if is_right:
-        assert read_bytes(right_file(content), ending, str(tmp_path)) is None
+    path.write_bytes(valid_file(content))
+    is_valid = content in (ending, {"arrows": "arrow"}.get(ending))
+    if is_valid:
+        assert read_bytes(valid_file(content), ending, str(tmp_path)) is None
     else:
         assert str(path) in refused(path)
     if ending not in ("csv.gz", content, "arrows") and content != "csv.gz":
-        assert f"is taken for {ending}" in refused(path)
+        assert f"is expected to be {ending}" in refused(path)
 
 
 def test_text_of_another_format_is_refused(tmp_path):
@@ -97,19 +97,19 @@ def test_text_of_another_format_is_refused(tmp_path):
         ("\n# nothing\n", "it has no line with a label"),
     ],
 )
-def test_bad_lines_of_libsvm_are_told_with_their_number(tmp_path, text, sentence):
+def test_wrong_lines_of_libsvm_are_reported_with_their_number(tmp_path, text, sentence):
     (tmp_path / "table.libsvm").write_text(text)
     assert sentence in refused(tmp_path / "table.libsvm")
 
 
-def test_names_are_there_once(tmp_path):
+def test_duplicate_column_names_are_refused(tmp_path):
     (tmp_path / "table.csv").write_text("a,b,a\n1,2,3\n")
     pq.write_table(pa.table([[1], [2]], names=["a", "a"]), tmp_path / "table.parquet")
     for ending in ("csv", "parquet"):
         assert "has the column 'a' more than once" in refused(tmp_path / f"table.{ending}")
 
 
-def test_rows_and_columns_without_end_are_refused(tmp_path):
+def test_too_long_rows_and_too_many_columns_are_refused(tmp_path):
     (tmp_path / "wide.csv").write_text("," * 200_000 + "\n1\n")
     assert "has 200001 columns" in refused(tmp_path / "wide.csv")
     (tmp_path / "long.csv").write_bytes(b"a,b\n" + b"x" * (40 << 20) + b",1\n")
@@ -126,14 +126,14 @@ def test_pickles_are_not_loaded(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_every_cut_is_noticed_or_harmless(tmp_path, ending):
-    data = right_file(ending)
+def test_truncated_files_are_refused_or_harmless(tmp_path, ending):
+    data = valid_file(ending)
     errors = [read_bytes(data[:size], ending, str(tmp_path)) for size in range(1, len(data), 1 + len(data) // 200)]
-    if ending not in ("csv", "libsvm", "arrows"):  # of which the beginning is a table, too
+    if ending not in ("csv", "libsvm", "arrows"):  # formats of which a prefix is a table, too
         assert all(errors)
 
 
-def test_a_cut_gz_is_noticed_far_behind_its_start(tmp_path):
+def test_a_gz_file_truncated_far_from_its_start_is_refused(tmp_path):
     numbers = np.random.default_rng(0).integers(1000, size=600_000)
     data = gzip.compress(b"a,b\n" + "".join(f"{n},1\n" for n in numbers).encode())
     (tmp_path / "table.csv.gz").write_bytes(data[:-1000])
@@ -141,31 +141,31 @@ def test_a_cut_gz_is_noticed_far_behind_its_start(tmp_path):
 
 
 bytes_of_a_format = st.sampled_from(ENDINGS).flatmap(
-    lambda ending: st.tuples(st.just(ending), st.binary(max_size=300) | damaged(right_file(ending)))
+    lambda ending: st.tuples(st.just(ending), st.binary(max_size=300) | damaged(valid_file(ending)))
 )
 
 
 def damaged(data):
-    """Draw copies of a file with some bytes changed, left out or put in."""
+    """Draw variants of a file with some bytes changed, deleted or inserted."""
     places = st.integers(0, len(data))
     edits = st.lists(st.tuples(places, st.integers(0, 8), st.binary(max_size=8)), min_size=1, max_size=4)
     return edits.map(lambda edits: edited(data, edits))
 
 
 def edited(data, edits):
-    for place, left_out, put_in in edits:
-        data = data[:place] + put_in + data[place + left_out :]
+    for place, deleted, inserted in edits:
+        data = data[:place] + inserted + data[place + deleted :]
     return data
 
 
 @settings(max_examples=400, deadline=None)
 @given(bytes_of_a_format)
-def test_any_bytes_are_a_table_or_a_sentence(case):
+def test_any_bytes_are_a_table_or_an_error_sentence(case):
     ending, data = case
     before = pa.default_memory_pool().max_memory()
     with tempfile.TemporaryDirectory() as folder:
         read_bytes(data, ending, folder)
-    assert pa.default_memory_pool().max_memory() <= max(before, MOST_MEMORY)
+    assert pa.default_memory_pool().max_memory() <= max(before, MAX_MEMORY)
 
 
 text_like = st.text(st.sampled_from('",;\t\n\r 01.eE+-:#qaNA?\ufeff'), max_size=60)
@@ -173,7 +173,7 @@ text_like = st.text(st.sampled_from('",;\t\n\r 01.eE+-:#qaNA?\ufeff'), max_size=
 
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(["csv", "libsvm"]), text_like)
-def test_any_text_is_a_table_or_a_sentence(ending, text):
+def test_any_text_is_a_table_or_an_error_sentence(ending, text):
     with tempfile.TemporaryDirectory() as folder:
         read_bytes(text.encode(), ending, folder)
 

@@ -1,4 +1,4 @@
-"""Parquet, Arrow, NumPy, LIBSVM and frames: the same table in any of them."""
+"""Parquet, Arrow, NumPy, LIBSVM and data frames: the same table from any of them."""
 
 import gzip
 
@@ -31,7 +31,7 @@ def test_a_directory_of_parquet_is_read_in_the_order_of_its_files(tmp_path):
     assert read_all(file)["n"].to_pylist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
 
 
-def test_folders_of_parquet_tell_columns(tmp_path):
+def test_names_of_parquet_folders_define_columns(tmp_path):
     table = pa.table({"year": [2023, 2024, 2024], "size": [1.0, 2.0, 3.0]})
     ds.write_dataset(
         table,
@@ -44,7 +44,7 @@ def test_folders_of_parquet_tell_columns(tmp_path):
     assert read_all(file, ["year"]).to_pydict() == {"year": [2023, 2024, 2024]}
 
 
-def test_files_of_a_directory_have_the_same_columns(tmp_path):
+def test_files_of_a_directory_need_the_same_columns(tmp_path):
     pq.write_table(TABLE, tmp_path / "a.parquet")
     pq.write_table(TABLE.select(["size", "colour"]), tmp_path / "b.parquet")
     with pytest.raises(InvalidData, match=r"b\.parquet lacks the column 'count'"):
@@ -54,7 +54,7 @@ def test_files_of_a_directory_have_the_same_columns(tmp_path):
         read_all(open_file(tmp_path))
 
 
-def test_row_groups_of_any_size_become_batches_of_the_size_asked_for(tmp_path):
+def test_row_groups_of_any_size_become_batches_of_the_requested_size(tmp_path):
     table = pa.table({"n": np.arange(10_000)})
     pq.write_table(table, tmp_path / "small.parquet", row_group_size=7)
     pq.write_table(table, tmp_path / "large.parquet")
@@ -66,7 +66,7 @@ def test_row_groups_of_any_size_become_batches_of_the_size_asked_for(tmp_path):
         assert read_all(file, rows=1000).equals(table)
 
 
-def test_nested_columns_and_dates_are_there_but_need_not_be_read(tmp_path):
+def test_nested_columns_and_dates_need_not_be_read(tmp_path):
     table = TABLE.append_column("list", [[[1], [2], [3]]]).append_column("day", pa.array([0, 1, 2], pa.date32()))
     pq.write_table(table, tmp_path / "table.parquet")
     file = open_file(tmp_path / "table.parquet")
@@ -83,7 +83,7 @@ def test_feather_is_an_arrow_file(tmp_path, compression):
     assert read_all(file, ["colour", "size"]).equals(TABLE.select(["colour", "size"]))
 
 
-def test_files_of_polars_are_read(tmp_path):
+def test_files_written_by_polars_are_read(tmp_path):
     frame = pl.from_arrow(TABLE).with_columns(pl.col("colour").cast(pl.Categorical))
     frame.write_parquet(tmp_path / "table.parquet")
     frame.write_ipc(tmp_path / "table.arrow")
@@ -107,7 +107,7 @@ def test_frames_are_read_like_files():
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "i2", "?", "f2"])
-def test_arrays_of_numpy_are_their_numbers(tmp_path, order, dtype):
+def test_numpy_arrays_keep_their_numbers(tmp_path, order, dtype):
     X = np.asarray(np.arange(33).reshape(11, 3) % 7, dtype=dtype, order=order)
     y = np.arange(11) % 2
     np.save(tmp_path / "X.npy", X)
@@ -122,7 +122,7 @@ def test_arrays_of_numpy_are_their_numbers(tmp_path, order, dtype):
     assert read_all(open_file(tmp_path / "packed.npz"), ["y"])["y"].to_pylist() == y.tolist()
 
 
-def test_vectors_of_numpy_are_columns(tmp_path):
+def test_numpy_vectors_are_columns(tmp_path):
     days = np.array(["2024-01-31", "NaT"], dtype="datetime64[D]")
     np.savez(tmp_path / "table.npz", size=[1.5, 2.5], colour=["red", "blue"], day=days)
     file = open_file(tmp_path / "table.npz")
@@ -142,7 +142,7 @@ def test_vectors_of_numpy_are_columns(tmp_path):
         ({"o": np.array([{}, []], dtype=object)}, "values of type object"),
     ],
 )
-def test_arrays_that_are_no_table_are_refused(tmp_path, arrays, sentence):
+def test_arrays_that_do_not_form_a_table_are_refused(tmp_path, arrays, sentence):
     np.savez(tmp_path / "table.npz", **arrays)
     with pytest.raises(InvalidData) as error:
         open_file(tmp_path / "table.npz")
@@ -151,13 +151,13 @@ def test_arrays_that_are_no_table_are_refused(tmp_path, arrays, sentence):
 
 @pytest.mark.parametrize("zero_based", [True, False])
 @pytest.mark.parametrize("ending", ["libsvm", "svm.gz"])
-def test_libsvm_is_what_scikit_learn_reads(tmp_path, zero_based, ending):
+def test_libsvm_is_read_as_by_scikit_learn(tmp_path, zero_based, ending):
     random = np.random.default_rng(0)
     X = random.normal(size=(50, 6)) * (random.random((50, 6)) < 0.3)
     X[0, [0, 5]] = 1.0
     path = tmp_path / f"table.{ending}"
     with (gzip.open if ending.endswith("gz") else open)(path, "wb") as file:
-        dump_svmlight_file(X, random.integers(3, size=50), file, zero_based=zero_based, comment="made by hand")
+        dump_svmlight_file(X, random.integers(3, size=50), file, zero_based=zero_based, comment="a comment")
     expected, labels = load_svmlight_file(str(path), zero_based=zero_based)
     file = open_file(path)
     assert file.n_rows == 50 and file.schema.names[1] == ("0" if zero_based else "1")
@@ -165,7 +165,7 @@ def test_libsvm_is_what_scikit_learn_reads(tmp_path, zero_based, ending):
     assert np.array_equal(table[:, 0], labels) and np.array_equal(table[:, 1:], expected.toarray())
 
 
-def test_libsvm_streams_blocks_of_lines_with_comments_queries_and_gaps(tmp_path):
+def test_libsvm_is_streamed_with_comments_queries_and_absent_indices(tmp_path):
     path = tmp_path / "table.libsvm"
     line = "1 qid:3 2:0.5 7:-1e-3 # no 99:1\r\n"
     path.write_text("# a comment\n\n" + line * 200_000 + "-1", newline="")
@@ -179,7 +179,7 @@ def test_libsvm_streams_blocks_of_lines_with_comments_queries_and_gaps(tmp_path)
     assert last.to_pylist()[-2:] == [{"label": 1.0, "7": -0.001}, {"label": -1.0, "7": 0.0}]
 
 
-def test_the_width_of_libsvm_can_be_given(tmp_path):
+def test_the_number_of_libsvm_features_can_be_given(tmp_path):
     path = tmp_path / "table.libsvm"
     path.write_text("1 2:5 9:1\n")
     file = open_file(path, FileOptions(n_features=4))

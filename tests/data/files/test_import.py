@@ -1,4 +1,4 @@
-"""Files need pyarrow, the rest of the package does not."""
+"""Only files need pyarrow, and nothing needs pandas."""
 
 import subprocess
 import sys
@@ -8,7 +8,7 @@ def run(program):
     return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
 
 
-def test_without_pyarrow_only_files_are_missing_and_the_error_says_what_to_do():
+def test_without_pyarrow_only_files_are_missing_and_the_error_says_what_to_install():
     without = "import sys; sys.modules['pyarrow'] = None; import localsvm, localsvm.data"
     assert run(without).returncode == 0
     failed = run(f"{without}; import localsvm.data.files")

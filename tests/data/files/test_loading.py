@@ -1,13 +1,15 @@
-"""From a file to rows for a fit: in memory or on disk, with the same values."""
+"""Loading a file for a fit: in memory or on disk, with the same values."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from localsvm import InvalidData
+from localsvm.data.columns import MOST_CATEGORIES, learn_encoding
 from localsvm.data.disk import RowFile
 from localsvm.data.files import open_file
-from localsvm.data.files.loading import Roles, Room, load
+from localsvm.data.files.loading import MemoryBudget, Roles, load
+from localsvm.data.frames import read_frame
 from localsvm.data.labels import Labels
 
 MANY = 10**9
@@ -31,13 +33,13 @@ def table():
 
 @pytest.mark.parametrize("n_bytes", [0, 10_000, MANY])
 def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
-    loaded = load(open_file(table), Roles("kind", "w"), Room(n_bytes, str(tmp_path)))
+    loaded = load(open_file(table), Roles("kind", "w"), MemoryBudget(n_bytes, str(tmp_path)))
     assert isinstance(loaded.table.X, RowFile) == (n_bytes < MANY)
     X = loaded.table.X[:]
     np.testing.assert_array_equal(X[:, 0], table["size"].to_numpy())
     np.testing.assert_array_equal(X[:, 2], table["count"].to_numpy())
     names = loaded.table.names[1]
-    assert names == ("blue", "green", "red")
+    assert sorted(names) == ["blue", "green", "red"]
     found = [None if np.isnan(code) else names[int(code)] for code in X[:, 1]]
     assert found == table["colour"].to_pylist()
     assert loaded.table.labels == ("size", "colour", "count")
@@ -46,19 +48,32 @@ def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
     assert [loaded.target.names[code] for code in loaded.target.codes] == table["kind"].to_pylist()
 
 
-def test_targets_keep_their_type_and_whole_numbers_are_integers(table, tmp_path):
-    room = Room(MANY, str(tmp_path))
-    assert load(open_file(table), Roles("size"), room).target.dtype == np.float64
-    assert load(open_file(table), Roles("count"), room).target.dtype == np.int64
+def test_categories_are_encoded_as_those_of_a_data_frame_whatever_their_order(tmp_path):
+    rng = np.random.default_rng(1)
+    names = [f"{k:02}" for k in rng.permutation(MOST_CATEGORIES + 10)]
+    # All categories but two are equally frequent: ties decide which of them are pooled.
+    table = pa.table({"y": np.arange(len(names) + 2), "word": [*names, *names[-2:]]})
+    frame = read_frame(table.select(["word"]), ["word"])
+    expected = learn_encoding(frame, np.ones(len(table)), impute=False)
+    loaded = load(open_file(table), Roles("y"), MemoryBudget(MANY, str(tmp_path))).table
+    assert loaded.names[0] == tuple(names) != frame.names[0]
+    assert learn_encoding(loaded, np.ones(len(table)), impute=False) == expected
+    np.testing.assert_array_equal(expected.encode(loaded)[:], expected.encode(frame)[:])
+
+
+def test_targets_keep_their_type_and_integral_floats_become_integers(table, tmp_path):
+    budget = MemoryBudget(MANY, str(tmp_path))
+    assert load(open_file(table), Roles("size"), budget).target.dtype == np.float64
+    assert load(open_file(table), Roles("count"), budget).target.dtype == np.int64
     whole = pa.table({"x": [1.5, 2.5], "y": [1.0, 2.0]})
-    assert load(open_file(whole), Roles("y"), room).target.tolist() == [1, 2]
+    assert load(open_file(whole), Roles("y"), budget).target.tolist() == [1, 2]
 
 
-def test_features_can_be_named_or_left_out(table, tmp_path):
-    room = Room(MANY, str(tmp_path))
-    some = load(open_file(table), Roles("kind", features=("count", "size")), room)
+def test_features_can_be_selected_or_ignored(table, tmp_path):
+    budget = MemoryBudget(MANY, str(tmp_path))
+    some = load(open_file(table), Roles("kind", features=("count", "size")), budget)
     assert some.table.labels == ("count", "size")
-    rest = load(open_file(table), Roles("kind", ignored=("w", "colour")), room)
+    rest = load(open_file(table), Roles("kind", ignored=("w", "colour")), budget)
     assert rest.table.labels == ("size", "count")
 
 
@@ -67,7 +82,7 @@ def test_features_can_be_named_or_left_out(table, tmp_path):
     [
         ({"x": [1.0], "y": [None]}, Roles("y"), "target 'y' of .* is missing at row 0"),
         ({"x": [1.0, 2.0], "y": ["a", None]}, Roles("y"), "target 'y' of .* is missing at row 1"),
-        ({"y": [1.0]}, Roles("y"), "no columns to learn from besides 'y'"),
+        ({"y": [1.0]}, Roles("y"), "no features: its only columns are 'y'"),
         ({"x": [1.0]}, Roles("y"), "lacks the column 'y'"),
         ({"x": [1.0], "y": [[1]]}, Roles("y"), "give a column of numbers or of text"),
         ({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())}, Roles("y"), "has no rows"),
@@ -75,12 +90,12 @@ def test_features_can_be_named_or_left_out(table, tmp_path):
         ({"x": [1.0], "y": [1.0], "w": ["heavy"]}, Roles("y", "w"), "'w' has text where numbers are needed"),
     ],
 )
-def test_bad_columns_are_refused_with_a_sentence(tmp_path, columns, roles, message):
+def test_unusable_columns_are_refused_with_a_sentence(tmp_path, columns, roles, message):
     with pytest.raises(InvalidData, match=message):
-        load(open_file(pa.table(columns)), roles, Room(MANY, str(tmp_path)))
+        load(open_file(pa.table(columns)), roles, MemoryBudget(MANY, str(tmp_path)))
 
 
-def test_the_rows_read_are_told(table, tmp_path):
-    told = []
-    load(open_file(table), Roles("kind"), Room(MANY, str(tmp_path)), lambda *counts: told.append(counts))
-    assert told[-1] == (500, 500)
+def test_progress_is_reported_in_rows(table, tmp_path):
+    reported = []
+    load(open_file(table), Roles("kind"), MemoryBudget(MANY, str(tmp_path)), lambda *counts: reported.append(counts))
+    assert reported[-1] == (500, 500)

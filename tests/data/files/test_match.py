@@ -1,4 +1,4 @@
-"""The columns of a model are found in a file, or what is missing is said."""
+"""The columns of a model are found in a file, or an error names those that are missing."""
 
 import pyarrow as pa
 import pytest
@@ -13,14 +13,14 @@ def test_order_and_other_columns_do_not_matter():
     assert match_columns(["colour", "size"], SCHEMA) == ("colour", "size")
 
 
-def test_missing_columns_are_named_with_near_ones():
+def test_missing_columns_are_reported_with_similar_names():
     with pytest.raises(
         InvalidData, match=r"new\.csv lacks 2 columns: 'Size ', 'weight'\. Did you mean 'size' for 'Size '"
     ):
         match_columns(["Size ", "weight", "age"], SCHEMA, file="new.csv")
 
 
-def test_without_names_the_position_counts_and_the_width_is_checked(tmp_path):
+def test_columns_without_names_are_matched_by_position_and_counted(tmp_path):
     (tmp_path / "new.csv").write_text("1,2,0\n3,4,1\n")
     schema = open_file(tmp_path / "new.csv").schema
     assert match_columns(["size", "age", "target"], schema) == ("1", "2", "3")
@@ -31,10 +31,10 @@ def test_without_names_the_position_counts_and_the_width_is_checked(tmp_path):
             match_columns(known, where)
 
 
-def test_kinds_are_those_of_training():
+def test_kinds_must_be_those_of_training():
     kinds = {"size": "number", "age": "category"}
     assert match_columns(["size", "age"], SCHEMA, kinds=kinds) == ("size", "age")
-    with pytest.raises(InvalidData, match="'colour' of the file has type string; the model learned it as a number"):
+    with pytest.raises(InvalidData, match="'colour' of the file has type string, but it was a number in training"):
         match_columns(["colour"], SCHEMA, kinds={"colour": "number"})
 
 
@@ -54,7 +54,7 @@ def test_indices_that_a_sparse_file_does_not_have_are_zero(tmp_path):
         match_columns(2, file.schema, ignored=["target"])
 
 
-def test_declared_columns_that_are_not_there_are_no_matter(tmp_path):
+def test_options_for_absent_columns_are_ignored(tmp_path):
     (tmp_path / "new.csv").write_text("a,b\n1,2\n")
     file = open_file(tmp_path / "new.csv", FileOptions(categories=("label", "b")))
     assert [column.kind for column in file.schema.columns] == ["number", "category"]

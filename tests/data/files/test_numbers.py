@@ -1,4 +1,4 @@
-"""Batches become the numbers that estimators make of the same data."""
+"""Batches are converted to the same numbers as estimators convert a data frame to."""
 
 from decimal import Decimal
 
@@ -20,7 +20,7 @@ TYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "int64", "uint64",
 
 @settings(deadline=None)
 @given(st.lists(st.sampled_from(TYPES), min_size=1, max_size=5))
-def test_numbers_have_the_type_that_estimators_give_a_frame_of_the_same_columns(types):
+def test_numbers_have_the_type_that_estimators_use_for_a_data_frame_of_the_same_columns(types):
     frame = pd.DataFrame({str(number): np.ones(3, dtype=kind) for number, kind in enumerate(types)})
     expected = check_array(frame, dtype=(np.float64, np.float32))
     file = open_file(frame)
@@ -40,7 +40,7 @@ def test_a_category_makes_the_numbers_double():
 
 @settings(deadline=None)
 @given(table=tables(kinds=NUMBERS), rows=st.integers(1, 5))
-def test_numbers_are_those_of_the_frame_with_gaps_as_nan(table, rows):
+def test_numbers_are_those_of_the_data_frame_with_missing_values_as_nan(table, rows):
     table = table.cast(
         pa.schema([pa.field(f.name, pa.float32() if f.type == pa.float16() else f.type) for f in table.schema])
     )
@@ -66,7 +66,7 @@ def test_decimals_are_rounded_once(values):
     assert to_numbers(batch)[:, 0].tolist() == [float(value) for value in values]
 
 
-def test_what_is_no_number_is_refused_by_name():
+def test_columns_that_are_not_numeric_are_refused_by_name():
     columns = {
         "word": ["a"],
         "day": pa.array([0], pa.date32()),
@@ -89,7 +89,7 @@ texts = st.lists(st.none() | st.sampled_from(["red", "blue", ""]) | TEXT, max_si
 
 @settings(deadline=None)
 @given(texts, st.integers(1, 4), st.sampled_from([pa.string(), pa.large_string(), pa.string_view(), "dictionary"]))
-def test_categories_are_those_of_the_frame_once_they_are_sorted(values, rows, kind):
+def test_sorted_categories_are_those_of_the_data_frame(values, rows, kind):
     column = pa.array(values).dictionary_encode() if kind == "dictionary" else pa.array(values, kind)
     codes = CategoryCodes("word")
     parts = [codes.encode(batch.column("word")) for batch in open_file(pa.table({"word": column})).batches(rows=rows)]
@@ -120,7 +120,7 @@ def test_dates_and_decimals_can_be_declared_categories():
         assert len(codes.names) == 2
 
 
-def test_names_of_rows_are_not_categories():
+def test_columns_of_too_many_distinct_values_are_not_categories():
     codes = CategoryCodes("id")
     with pytest.raises(InvalidData, match="'id' has more than 1000000 different values"):
         codes.encode(pa.array(np.arange(1_000_001)))

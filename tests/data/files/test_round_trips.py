@@ -1,4 +1,4 @@
-"""What is written is what is read, as far as a format can tell it."""
+"""Tables that are written are read back, as far as a format can store them."""
 
 import tempfile
 from pathlib import Path
@@ -39,12 +39,12 @@ def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
     text = tuple(field.name for field in table.schema if pa.types.is_string(field.type))
     numbers = tuple(field.name for field in table.schema if not pa.types.is_string(field.type))
     delimiter = "\t" if ending == "tsv" else ","
-    told = FileOptions(delimiter=delimiter, header=True, decimal=".", categories=text, numbers=numbers)
-    # Truth values as numbers: in a csv file of few rows nothing says which they are.
+    given = FileOptions(delimiter=delimiter, header=True, decimal=".", categories=text, numbers=numbers)
+    # Booleans as numbers: in a csv file of few rows 0 and 1 cannot be recognized as booleans.
     plain = table.cast(
         pa.schema([pa.field(f.name, pa.int8() if pa.types.is_boolean(f.type) else f.type) for f in table.schema])
     )
-    back = there_and_back(plain, ending, told, FileOptions(delimiter=delimiter))
+    back = there_and_back(plain, ending, given, FileOptions(delimiter=delimiter))
     assert back.column_names == table.column_names
     for name in table.column_names:
         read = back[name].cast(pa.float32()) if table[name].type in SINGLE else back[name]
@@ -53,8 +53,8 @@ def test_csv_keeps_numbers_to_the_bit_and_text_to_the_letter(ending, table):
 
 @settings(deadline=None)
 @given(table=tables(kinds=("double", "single", "long", "text"), min_rows=2, missing=False))
-def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
-    # Letters make text what it is, whatever else is in it.
+def test_csv_without_missing_values_needs_no_options_but_the_delimiter(table):
+    # A letter makes every value text.
     table = pa.table(
         [
             pa.array([f"a{value}" for value in column.to_pylist()]) if pa.types.is_string(column.type) else column
@@ -70,7 +70,7 @@ def test_csv_without_gaps_needs_the_header_to_be_told_at_most(table):
 
 @settings(deadline=None)
 @given(table=tables(kinds=NUMBERS, min_rows=1))
-def test_libsvm_keeps_numbers_and_their_number(table):
+def test_libsvm_keeps_numbers_and_the_number_of_columns(table):
     table = table.rename_columns([f"name {number}" for number in range(table.num_columns)])
     target = table.column_names[0]
     back = there_and_back(table, "libsvm", FileOptions(target="y"), FileOptions(target=target))
@@ -103,13 +103,13 @@ def test_npz_keeps_text_and_numpy_reads_it_without_pickle(values):
         assert read_all(open_file(path)).equals(table)
 
 
-def test_names_that_are_indices_stay_indices(tmp_path):
+def test_names_that_are_ascending_indices_stay_indices(tmp_path):
     for names, expected in ((["2", "5"], "1 2:7 5:8\n"), (["5", "2"], "1 1:7 2:8\n"), (["02", "5"], "1 1:7 2:8\n")):
         convert_file(pa.table([[1], [7], [8]], names=["target", *names]), tmp_path / "table.libsvm")
         assert (tmp_path / "table.libsvm").read_text() == expected
 
 
-def test_formats_follow_each_other_without_a_loss(tmp_path):
+def test_a_chain_of_formats_loses_nothing(tmp_path):
     table = pa.table({"target": [1.0, -1.0, 0.5], "1": [0.1, 0.0, 1e300], "2": [0.0, -2.5, 3.0]})
     source = table
     for ending in ("csv", "parquet", "libsvm", "arrow", "npz", "svm.gz", "arrows", "csv.bz2"):
@@ -129,8 +129,8 @@ def test_categories_stay_categories(tmp_path):
         assert read_all(file).to_pydict() == {"word": ["a", "b", None], "code": ["3", "1", "3"]}
 
 
-def test_progress_counts_rows(tmp_path):
-    told = []
+def test_progress_is_reported_in_rows(tmp_path):
+    reported = []
     table = pa.table({str(number): np.arange(3000.0) for number in range(2000)})
-    convert_file(table, tmp_path / "table.parquet", on_rows=told.append)
-    assert told == sorted(told) and told[-1] == 3000 and len(told) > 1
+    convert_file(table, tmp_path / "table.parquet", on_rows=reported.append)
+    assert reported == sorted(reported) and reported[-1] == 3000 and len(reported) > 1

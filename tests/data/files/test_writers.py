@@ -1,4 +1,4 @@
-"""A file is written whole, or not at all."""
+"""A file is written completely, or not at all."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ ENDINGS = ["csv", "csv.gz", "libsvm", "parquet", "arrow", "arrows", "npz"]
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_after_an_error_the_old_file_is_there_and_nothing_else(tmp_path, ending):
+def test_after_an_error_the_old_file_is_unchanged_and_nothing_else_remains(tmp_path, ending):
     path = tmp_path / f"table.{ending}"
     path.write_text("old")
     schema = open_file(TABLE).schema
@@ -41,7 +41,7 @@ def test_standard_output_is_csv_and_stays_open(capfdbinary):
     assert capfdbinary.readouterr().out == b"1\t1.5\n0\t0\n" * 2
 
 
-def test_text_goes_through_a_pipe(tmp_path):
+def test_csv_is_converted_from_standard_input_to_standard_output(tmp_path):
     program = "from localsvm.data.files import convert_file; convert_file('-', '-')"
     run = subprocess.run([sys.executable, "-c", program], input=b"a;b\n1;x\n", capture_output=True, check=True)
     assert run.stdout == b'"a","b"\n1,"x"\n'
@@ -50,15 +50,15 @@ def test_text_goes_through_a_pipe(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "ending", "sentence"),
     [
-        ({"list": [[1]]}, "csv", "column 'list'.*csv has no form"),
-        ({"list": [[1]]}, "npz", "column 'list'.*npz has no form"),
-        ({"hour": pa.array([1], pa.time32("s"))}, "npz", "column 'hour'.*npz has no form"),
+        ({"list": [[1]]}, "csv", "column 'list'.*which csv cannot store"),
+        ({"list": [[1]]}, "npz", "column 'list'.*which npz cannot store"),
+        ({"hour": pa.array([1], pa.time32("s"))}, "npz", "column 'hour'.*which npz cannot store"),
         ({"word": ["a", None]}, "npz", "column 'word' has missing text"),
         ({"target": [1], "word": ["a"]}, "libsvm", "column 'word' is a category"),
         ({"size": [1]}, "libsvm", "no column 'target'"),
     ],
 )
-def test_what_a_format_cannot_hold_is_refused_by_name(tmp_path, columns, ending, sentence):
+def test_columns_that_a_format_cannot_store_are_refused_by_name(tmp_path, columns, ending, sentence):
     with pytest.raises(InvalidData, match=sentence):
         convert_file(pa.table(columns), tmp_path / f"table.{ending}")
     assert os.listdir(tmp_path) == []
@@ -77,7 +77,7 @@ def test_links_are_followed_and_devices_are_written_to(tmp_path):
     assert (tmp_path / "pipe.csv").is_fifo()
 
 
-def test_places_that_cannot_be_written_are_refused(tmp_path):
+def test_paths_that_cannot_be_written_are_refused(tmp_path):
     with pytest.raises(InvalidParameter, match=r"there is no directory .*missing"):
         convert_file(TABLE, tmp_path / "missing" / "table.csv")
     (tmp_path / "folder.csv").mkdir()
@@ -87,5 +87,5 @@ def test_places_that_cannot_be_written_are_refused(tmp_path):
         convert_file(TABLE, "-", written=FileOptions(format="parquet"))
     with pytest.raises(InvalidParameter, match="not written as npy"):
         convert_file(TABLE, tmp_path / "table.npy")
-    with pytest.raises(InvalidData, match="the ending does not say"):
+    with pytest.raises(InvalidData, match="the format is unknown"):
         convert_file(TABLE, tmp_path / "table.xls")

@@ -1,7 +1,7 @@
-"""Tables in files: csv, LIBSVM, parquet, Arrow, NumPy; read and written a batch of rows at a time.
+"""Tables in files: csv, LIBSVM, parquet, Arrow and NumPy, read and written in batches of rows.
 
-Enters: a path, or a data frame. Leaves: a `TableFile`, whose batches `to_numbers` turns into rows of numbers; and
-batches of rows become a file again, whole or not at all.
+`open_file` opens a path or a data frame as a `TableFile`, `to_numbers` converts its batches to rows of numbers, and
+`open_writer` writes batches to a file. Files are read in memory that does not depend on their number of rows.
 """
 
 try:
@@ -13,15 +13,11 @@ except ModuleNotFoundError as error:
         "reading and writing files needs the package 'pyarrow': pip install 'localsvm[files]'", name="pyarrow"
     ) from None
 
-from localsvm.data.files.categories import CategoryCodes
-from localsvm.data.files.convert import convert_file
-from localsvm.data.files.match import match_columns
-from localsvm.data.files.numbers import number_type, to_numbers
+from localsvm.data.files.formats import FileOptions
+from localsvm.data.files.numbers import CategoryCodes, number_type, to_numbers
 from localsvm.data.files.opening import open_file
-from localsvm.data.files.options import FileOptions
-from localsvm.data.files.schema import Column, Schema
-from localsvm.data.files.table import TableFile
-from localsvm.data.files.writers import TableWriter, open_writer
+from localsvm.data.files.table import Column, Schema, TableFile, match_columns
+from localsvm.data.files.writers import TableWriter, convert_file, open_writer
 
 __all__ = [
     "CategoryCodes",

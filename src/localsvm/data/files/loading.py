@@ -1,55 +1,51 @@
-"""From a file to rows for a fit: in memory as long as they have room, on disk from there on.
+"""The rows of a file for a fit: in memory up to a budget, on disk beyond it.
 
-Enters: a `TableFile` and what its columns are for. Leaves: `Loaded`: a table, targets and weights. Where the rows are
-makes no difference to the model.
+Where the rows are stored makes no difference to the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Numbers, Table
+from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
-from localsvm.data.files.categories import CategoryCodes
-from localsvm.data.files.numbers import number_type, to_numbers
-from localsvm.data.files.schema import Schema
-from localsvm.data.files.table import BATCH_ROWS, TableFile
+from localsvm.data.files.numbers import CategoryCodes, number_type, to_numbers
+from localsvm.data.files.table import BATCH_ROWS, Schema, TableFile
 from localsvm.data.labels import Labels
-from localsvm.data.source import block_rows, row_blocks
 from localsvm.errors import InvalidData
 
 OnRows = Callable[[int, int | None], None]
-"""Told the rows read so far, and how many there are if that is known."""
+"""Called with the number of rows so far, and of the whole file if it is known."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """What the columns of a file are for."""
+    """Which columns of a file are the target, the weights and the features."""
 
     target: str
     weight: str | None = None
     features: tuple[str, ...] | None = None
-    """None: all that are nothing else."""
+    """Default: all columns that have no other role."""
     ignored: tuple[str, ...] = ()
 
     def features_in(self, schema: Schema, file: str) -> tuple[str, ...]:
-        """Return the names of the features; refuse columns that are not there."""
+        """Return the names of the features; raise `InvalidData` if columns are missing."""
         others = [self.target, *([self.weight] if self.weight else []), *self.ignored]
         schema.require([*others, *(self.features or ())], file)
         names = tuple(name for name in self.features or schema.names if name not in others)
         if not names:
-            raise InvalidData(f"{file} has no columns to learn from besides {', '.join(map(repr, others))}.")
+            raise InvalidData(f"{file} has no features: its only columns are {', '.join(map(repr, others))}.")
         return names
 
 
 @dataclass(frozen=True)
-class Room:
-    """How many bytes of rows stay in memory, and the directory on disk for more."""
+class MemoryBudget:
+    """Bytes of rows that may stay in memory, and the directory for rows that do not fit."""
 
     n_bytes: int
     directory: str
@@ -57,14 +53,14 @@ class Room:
 
 @dataclass(frozen=True)
 class Loaded:
-    """What a fit needs of a file."""
+    """The rows of a file with their targets and weights."""
 
     table: Table
     target: NDArray[Any] | Labels
     weight: NDArray[np.float64] | None
 
 
-def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = None) -> Loaded:
+def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | None = None) -> Loaded:
     """Read all rows of a file.
 
     Parameters
@@ -73,10 +69,10 @@ def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = Non
         An open file.
     roles : Roles
         Which columns are the target, the weights and the features.
-    room : Room
-        What may stay in memory; rows beyond are kept on disk.
+    budget : MemoryBudget
+        How many bytes may stay in memory; if rows need more, all are stored on disk.
     on_rows : callable, optional
-        Called after every batch with the rows so far and those of the file, if known.
+        Called after every batch with the number of rows so far, and of the whole file if it is known.
 
     Returns
     -------
@@ -87,15 +83,16 @@ def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = Non
     --------
     >>> import pyarrow as pa
     >>> from localsvm.data.files import open_file
-    >>> from localsvm.data.files.loading import Roles, Room, load
+    >>> from localsvm.data.files.loading import MemoryBudget, Roles, load
     >>> file = open_file(pa.table({"size": [1.5, 2.5], "colour": ["red", "blue"], "kind": ["b", "a"]}))
-    >>> loaded = load(file, Roles("kind"), Room(10**6, "."))
+    >>> loaded = load(file, Roles("kind"), MemoryBudget(10**6, "."))
     >>> loaded.table.X.tolist(), loaded.table.names, loaded.target
-    ([[1.5, 1.0], [2.5, 0.0]], {1: ('blue', 'red')}, Labels(codes=array([1, 0]), names=('a', 'b')))
+    ([[1.5, 0.0], [2.5, 1.0]], {1: ('red', 'blue')}, Labels(codes=array([1, 0]), names=('a', 'b')))
     """
-    names = roles.features_in(file.schema, file.name)
-    codes = category_codes(file.schema, names)
-    rows = _GrowingRows(number_type(file.schema, names), len(names), room)
+    schema = file.schema
+    names = roles.features_in(schema, file.name)
+    codes = {name: CategoryCodes(name) for name in names if name in schema and schema[name].kind == "category"}
+    rows = _GrowingRows(number_type(schema, names), len(names), budget)
     target = _Target(roles.target, file)
     weight: list[NDArray[np.float64]] | None = [] if roles.weight else None
     wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
@@ -108,23 +105,16 @@ def load(file: TableFile, roles: Roles, room: Room, on_rows: OnRows | None = Non
             on_rows(len(rows), file.n_rows)
     if len(rows) == 0:
         raise InvalidData(f"{file.name} has no rows.")
-    X = rows.finish()
-    _renumber(X, {j: codes[name].places for j, name in enumerate(names) if name in codes})
-    listed = {j: codes[name].sorted_names for j, name in enumerate(names) if name in codes}
-    table = Table(X, listed, names if file.schema.named else None)
+    categories = {j: codes[name].names for j, name in enumerate(names) if name in codes}
+    table = Table(rows.finish(), categories, names if schema.named else None)
     return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
 
 
-def category_codes(schema: Schema, names: tuple[str, ...]) -> dict[str, CategoryCodes]:
-    """Return empty lists of categories for those of the columns that have them."""
-    return {name: CategoryCodes(name) for name in names if name in schema and schema[name].kind == "category"}
-
-
 class _GrowingRows:
-    """Rows in memory until they have no room there, then on disk."""
+    """Rows in memory until they exceed the budget, then on disk."""
 
-    def __init__(self, dtype: np.dtype[Any], n_columns: int, room: Room) -> None:
-        self._dtype, self._n_columns, self._room = dtype, n_columns, room
+    def __init__(self, dtype: np.dtype[Any], n_columns: int, budget: MemoryBudget) -> None:
+        self._dtype, self._n_columns, self._budget = dtype, n_columns, budget
         self._blocks: list[NDArray[Any]] = []
         self._file: RowFile | None = None
         self._count = 0
@@ -138,9 +128,9 @@ class _GrowingRows:
             self._file.append(rows)
             return
         self._blocks.append(rows)
-        # Twice: for a moment the blocks and the array that is made of them.
-        if 2 * self._count * self._n_columns * self._dtype.itemsize > self._room.n_bytes:
-            self._file = RowFile((0, self._n_columns), self._dtype, self._room.directory)
+        # Twice the size of the rows: `finish` holds the blocks and their concatenation.
+        if 2 * self._count * self._n_columns * self._dtype.itemsize > self._budget.n_bytes:
+            self._file = RowFile((0, self._n_columns), self._dtype, self._budget.directory)
             for block in self._blocks:
                 self._file.append(block)
             self._blocks.clear()
@@ -150,7 +140,7 @@ class _GrowingRows:
 
 
 class _Target:
-    """The column of the target: numbers as they are, or categories; none may be missing."""
+    """The target column: numbers or categories, none of them missing."""
 
     def __init__(self, name: str, file: TableFile) -> None:
         column = file.schema[name]
@@ -167,7 +157,7 @@ class _Target:
         if missing.any():
             row = begin + int(missing.argmax())
             raise InvalidData(
-                f"the target {self._name!r} of {self._file} is missing at row {row}. Drop the rows without one."
+                f"the target {self._name!r} of {self._file} is missing at row {row}. Drop rows without a target."
             )
         if self._codes is None:
             self._parts.append(column.to_numpy(zero_copy_only=False))
@@ -178,19 +168,6 @@ class _Target:
         values = np.concatenate(self._parts)
         if self._codes is not None:
             return Labels(self._codes.places[values], self._codes.sorted_names)
-        # In a csv file all numbers are floats, but classes are called 1 and 2, not 1.0 and 2.0.
+        # All numbers of a csv file are floats, but classes are named 1 and 2, not 1.0 and 2.0.
         is_whole = values.dtype.kind == "f" and np.abs(values).max() < 2**53 and (values == np.floor(values)).all()
         return values.astype(np.int64) if is_whole else values
-
-
-def _renumber(X: Numbers, places: Mapping[int, NDArray[np.intp]]) -> None:
-    """Replace codes by places, in columns of categories."""
-    if not places:
-        return
-    for block in row_blocks(0, len(X), block_rows(X.shape[1])):
-        rows = X[block]
-        for j, place in places.items():
-            known = ~np.isnan(rows[:, j])
-            rows[known, j] = place[rows[known, j].astype(np.intp)]
-        if isinstance(X, RowFile):
-            X.write(block.start, rows)

@@ -1,45 +1,124 @@
-"""From batches of columns to rows of numbers.
+"""Batches of columns as rows of numbers: missing values are NaN, categories are codes.
 
-Enters: a batch of Arrow. Leaves: an array with a row for each of its rows; what is missing is NaN, and categories are
-codes. The numbers are float32 or float64 by the rule that estimators follow for arrays and frames, so that the same
-values from any source are the same model: NumPy's common type of the columns, if that is float32, else float64.
+The numbers are float32 or float64 by the rule that estimators apply to arrays and data frames, so that the same values
+from any source give the same model: float32 if that is NumPy's common type of the columns, else float64.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from localsvm.data.files.categories import CategoryCodes
-from localsvm.data.files.schema import Schema, is_number, is_text
+from localsvm.data.files.table import Schema, is_number, is_text
+from localsvm.data.frames import category_name, is_missing
 from localsvm.errors import InvalidData
 
-# Columns are copied into rows a block of rows at a time: a block stays in the cache of a core until it is full.
-_BLOCK_BYTES = 1 << 18
-_LEAST_BLOCK = 16
+MAX_CATEGORIES = 1_000_000
+"""A column with more distinct values identifies rows rather than kinds of rows, and its names would fill the memory."""
 
-_NO_CODES: Mapping[str, CategoryCodes] = {}
+# Columns are copied into rows in blocks of rows that stay in the cache of a core.
+_BLOCK_BYTES = 1 << 18
+_MIN_BLOCK_ROWS = 16
+
+
+@dataclass
+class CategoryCodes:
+    """The categories of one column, numbered in the order of their first occurrence.
+
+    Parameters
+    ----------
+    label : str
+        Name of the column, for errors.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from localsvm.data.files import CategoryCodes
+    >>> colours = CategoryCodes("colour")
+    >>> colours.encode(pa.array(["red", None, "blue"])).tolist(), colours.encode(pa.array(["blue", "green"])).tolist()
+    ([0.0, nan, 1.0], [1.0, 2.0])
+    >>> colours.names, colours.sorted_names, colours.places.tolist()
+    (('red', 'blue', 'green'), ('blue', 'green', 'red'), [2, 0, 1])
+    """
+
+    label: str
+    _numbers: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the order of their codes."""
+        return tuple(self._numbers)
+
+    @property
+    def sorted_names(self) -> tuple[str, ...]:
+        """Names in alphabetical order."""
+        return tuple(sorted(self._numbers))
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """For every code the position of its name among the sorted names."""
+        place = {name: number for number, name in enumerate(self.sorted_names)}
+        return np.array([place[name] for name in self._numbers], dtype=np.intp)
+
+    def encode(self, column: Any) -> NDArray[np.float64]:
+        """Return the codes of the values of a `pyarrow.Array`, NaN where a value is missing."""
+        encoded = _as_dictionary(column)
+        codes = [self._code(value) for value in encoded.dictionary.to_pylist()]
+        missing = len(codes)
+        places = encoded.indices.fill_null(missing).to_numpy(zero_copy_only=False)
+        return np.asarray(np.array([*codes, np.nan])[places])
+
+    def _code(self, value: object) -> float:
+        if is_missing(value):
+            return np.nan
+        code = self._numbers.setdefault(category_name(value), len(self._numbers))
+        if code >= MAX_CATEGORIES:
+            raise InvalidData(
+                f"column {self.label!r} has more than {MAX_CATEGORIES} different values, too many for categories. "
+                "Drop it, or convert it to numbers."
+            )
+        return float(code)
+
+
+def _as_dictionary(column: Any) -> Any:
+    """Return a column as a `pyarrow.DictionaryArray` with 64-bit indices."""
+    if not pa.types.is_dictionary(column.type):
+        if pa.types.is_float16(column.type):
+            column = column.cast(pa.float32())
+        elif not _has_plain_values(column.type):
+            column = column.cast(pa.string())
+        column = column.dictionary_encode()
+    # Indices may be 8-bit integers, which may be too small for the index of "missing".
+    return pa.DictionaryArray.from_arrays(column.indices.cast(pa.int64()), column.dictionary)
+
+
+def _has_plain_values(kind: Any) -> bool:
+    """Return whether values of an Arrow type are str, int, float or bool in Python."""
+    is_view = pa.types.is_string_view(kind)
+    tests = (is_text, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_null)
+    return not is_view and any(test(kind) for test in tests)
 
 
 def number_type(schema: Schema, columns: Iterable[str]) -> np.dtype[Any]:
-    """Return the type of the numbers that columns of a file become.
+    """Return the type of the numbers that columns of a file are converted to.
 
     Parameters
     ----------
     schema : Schema
         The columns of a file.
     columns : iterable of str
-        Names of those that are used.
+        Names of the columns that are used.
 
     Returns
     -------
     dtype
-        float32 if NumPy's common type of the columns is float32: some are float32, and the others are float16, truth
-        values or integers of at most 16 bits. Else float64, as with any category.
+        float32 if NumPy's common type of the columns is float32: some are float32, and the others are float16, boolean
+        or integers of at most 16 bits. Otherwise float64, also if there is a category.
 
     Examples
     --------
@@ -68,7 +147,7 @@ def to_numbers(
     batch: Any,
     columns: Sequence[str] | None = None,
     *,
-    codes: Mapping[str, CategoryCodes] = _NO_CODES,
+    codes: Mapping[str, CategoryCodes] | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Return columns of a batch as rows of numbers.
@@ -80,14 +159,14 @@ def to_numbers(
     columns : sequence of str, optional
         Names of the columns, in the order of the result. Default: all.
     codes : mapping from str to CategoryCodes, optional
-        The columns that are categories, which learn their new names; all others have to be numbers.
+        The categorical columns; new categories are added to their codes. All other columns have to be numeric.
     out : ndarray, optional
-        Where to put the rows: at least as many, contiguous, of any float type.
+        Array for the result: at least as many rows, contiguous, of any float type.
 
     Returns
     -------
     ndarray of shape (n_rows, n_columns)
-        Of the type that `number_type` has for the file; the first rows of `out` if it is given.
+        Of the type that `number_type` gives for the file; the first rows of `out` if it is given.
 
     Examples
     --------
@@ -99,6 +178,7 @@ def to_numbers(
            [nan,  1.]])
     """
     names = batch.schema.names if columns is None else columns
+    codes = codes or {}
     values = [
         codes[name].encode(batch.column(name)) if name in codes else column_numbers(batch.column(name), name)
         for name in names
@@ -112,14 +192,14 @@ def to_numbers(
 
 
 def column_numbers(column: Any, label: str) -> NDArray[Any]:
-    """Return a column as a vector with NaN where a value is missing; if none is, it may be the column's own memory."""
+    """Return a column as a vector, NaN where a value is missing; it may share the column's memory."""
     kind = column.type
     if not is_number(kind):
         raise InvalidData(_refusal(kind, label))
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if pa.types.is_decimal(kind):
-        column = column.cast(pa.string()).cast(pa.float64())  # by way of text each is rounded once
+        column = column.cast(pa.string()).cast(pa.float64())  # via text, so that values are rounded only once
     elif pa.types.is_boolean(kind):
         column = column.cast(pa.int8())
     return np.asarray(column.to_numpy(zero_copy_only=False))
@@ -127,18 +207,19 @@ def column_numbers(column: Any, label: str) -> NDArray[Any]:
 
 def _refusal(kind: Any, label: str) -> str:
     if is_text(kind) or pa.types.is_dictionary(kind):
-        return f"column {label!r} has text where numbers are needed. Declare it a category, or leave it out."
+        return f"column {label!r} has text where numbers are needed. Declare it a category, or drop it."
     if pa.types.is_temporal(kind):
         return (
-            f"column {label!r} has dates or times ({kind}), which are not numbers. Leave it out, declare it a "
-            "category, or make numbers of it, like the year, the day of the year or the seconds since a date."
+            f"column {label!r} has dates or times ({kind}), which are not numbers. Drop it, declare it a category, or "
+            "convert it to numbers, for example the year, the day of the year or the seconds since a date."
         )
-    return f"column {label!r} has values of type {kind}, which are not numbers. Leave it out, or make numbers of it."
+    return f"column {label!r} has values of type {kind}, which are not numbers. Drop it, or convert it to numbers."
 
 
 def _interleave(columns: Sequence[NDArray[Any]], rows: NDArray[Any]) -> None:
+    """Copy columns into rows, one block of rows at a time."""
     n_rows, n_columns = rows.shape
-    step = max(_LEAST_BLOCK, _BLOCK_BYTES // (max(n_columns, 1) * rows.itemsize))
+    step = max(_MIN_BLOCK_ROWS, _BLOCK_BYTES // (max(n_columns, 1) * rows.itemsize))
     for begin in range(0, n_rows, step):
         block = rows[begin : begin + step]
         for number, column in enumerate(columns):

@@ -1,7 +1,4 @@
-"""Opening a table wherever it is.
-
-Enters: a path, "-" or a data frame. Leaves: a `TableFile` of the right format.
-"""
+"""Opening a table for reading: a file of any format, standard input, or a data frame."""
 
 from __future__ import annotations
 
@@ -10,21 +7,19 @@ import shutil
 import sys
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from localsvm.data.files.arrow_file import open_arrow
-from localsvm.data.files.bytes import check_content
-from localsvm.data.files.csv_file import open_csv
-from localsvm.data.files.damage import explained
-from localsvm.data.files.frame_file import FRAME, open_frame
-from localsvm.data.files.libsvm_file import open_libsvm
-from localsvm.data.files.numpy_file import open_npy, open_npz
-from localsvm.data.files.options import STANDARD, FileOptions, format_of
-from localsvm.data.files.parquet_file import open_parquet
-from localsvm.data.files.table import TableFile
+import pyarrow as pa
+
+from localsvm.data.files.binary_readers import open_arrow, open_npy, open_npz, open_parquet
+from localsvm.data.files.csv_reader import open_csv
+from localsvm.data.files.formats import STANDARD, FileOptions, check_content, format_of
+from localsvm.data.files.libsvm_reader import open_libsvm
+from localsvm.data.files.reading import explained
+from localsvm.data.files.table import Schema, TableFile
 from localsvm.data.frames import is_frame
 from localsvm.errors import InvalidData
 
@@ -39,6 +34,8 @@ _OPEN: Mapping[str, Open] = {
     "npy": open_npy,
 }
 
+_FRAME = "the data frame"
+
 
 def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
     r"""Open a table for reading in batches.
@@ -46,10 +43,10 @@ def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
     Parameters
     ----------
     source : path or DataFrame
-        A file, a directory of parquet files, "-" for standard input (csv, unless the options say otherwise), or a frame
-        of pandas, polars or pyarrow.
+        A file, a directory of parquet files, "-" for standard input (csv, unless the options name another format), or
+        a data frame of pandas, polars or pyarrow.
     options : FileOptions, optional
-        What the file does not say about itself.
+        What cannot be detected, or is to be read differently.
 
     Returns
     -------
@@ -59,7 +56,8 @@ def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
     Raises
     ------
     InvalidData
-        The file is not there, or not what its name says; also later, where it turns out to be damaged.
+        The file does not exist, or is not of the format that its name says. Damage that is found later, while batches
+        are read, raises the same error.
 
     Examples
     --------
@@ -77,8 +75,8 @@ def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
     """
     options = options or FileOptions()
     if is_frame(source):
-        with explained(FRAME):
-            return open_frame(source, options)
+        with explained(_FRAME):
+            return _open_frame(source, options)
     if source == STANDARD:
         return _open_standard_input(options)
     return _open_path(Path(os.fspath(source)), str(source), options)
@@ -96,7 +94,7 @@ def _open_path(path: Path, name: str, options: FileOptions) -> TableFile:
 
 
 def _open_standard_input(options: FileOptions) -> TableFile:
-    """Copy standard input to a temporary file, which can be read again and goes when nobody has it any more."""
+    """Copy standard input to a temporary file, which can be read again; it is deleted with the `TableFile`."""
     copy = tempfile.NamedTemporaryFile(prefix="localsvm-")  # noqa: SIM115
     shutil.copyfileobj(sys.stdin.buffer, copy)
     copy.flush()
@@ -104,3 +102,25 @@ def _open_standard_input(options: FileOptions) -> TableFile:
     file = _open_path(Path(copy.name), "standard input", options)
     weakref.finalize(file, copy.close)
     return file
+
+
+def _open_frame(frame: Any, options: FileOptions) -> TableFile:
+    """Open a data frame like a file; numeric columns of pandas without missing values are not copied."""
+    table = _as_arrow(frame)
+    named = all(isinstance(label, str) for label in getattr(frame, "columns", ())) or isinstance(frame, pa.Table)
+    schema = Schema.of(table.schema, _FRAME, options.categories, named=named)
+
+    def read(names: tuple[str, ...], rows: int) -> Iterator[Any]:
+        return iter(table.select(list(names)).to_batches(max_chunksize=rows))
+
+    return TableFile(_FRAME, schema, table.num_rows, read)
+
+
+def _as_arrow(frame: Any) -> Any:
+    if isinstance(frame, pa.Table):
+        return frame
+    if isinstance(frame, pa.RecordBatch):
+        return pa.Table.from_batches([frame])
+    if hasattr(frame, "to_arrow"):
+        return frame.to_arrow()
+    return pa.Table.from_pandas(frame, preserve_index=False)

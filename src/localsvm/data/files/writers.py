@@ -1,7 +1,4 @@
-"""Writing tables a batch at a time; a file is there when it is whole, or not at all.
-
-Enters: a path, a schema, and batches. Leaves: a file of the format that its name says.
-"""
+"""Writing tables in batches, and converting files. A file appears under its name only when it is complete."""
 
 from __future__ import annotations
 
@@ -15,17 +12,17 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from localsvm.data.durable import replacing_path
-from localsvm.data.files.damage import first_line
-from localsvm.data.files.options import STANDARD, FileOptions, compression_of, format_of
-from localsvm.data.files.schema import Schema
-from localsvm.data.files.write_arrow import write_arrow, write_parquet
-from localsvm.data.files.write_npz import write_npz
-from localsvm.data.files.write_text import write_csv, write_libsvm
+from localsvm.data.files.format_writers import write_arrow, write_csv, write_libsvm, write_npz, write_parquet
+from localsvm.data.files.formats import STANDARD, FileOptions, compression_of, format_of
+from localsvm.data.files.opening import open_file
+from localsvm.data.files.reading import first_line
+from localsvm.data.files.table import BATCH_ROWS, Schema
+from localsvm.data.source import block_rows
 from localsvm.errors import InvalidData, InvalidParameter
 
 
 class TableWriter(Protocol):
-    """Takes the rows of a table in their order; `open_writer` makes one.
+    """Writes the rows of a table in order; made by `open_writer`.
 
     Examples
     --------
@@ -51,12 +48,13 @@ WriteText = Callable[[Any, Schema, FileOptions], AbstractContextManager[TableWri
 
 @contextmanager
 def open_writer(path: Any, schema: Schema, options: FileOptions | None = None) -> Iterator[TableWriter]:
-    """Open a file for writing. It takes its name when all is written; after an error nothing is left.
+    """Open a file for writing. It gets its name when it is complete; after an error an existing file is unchanged.
 
     Parameters
     ----------
     path : path or None
-        Where to; the ending says the format: csv, libsvm, parquet, arrow or npz. "-" and None: csv to standard output.
+        The file; its ending determines the format: csv, libsvm, parquet, arrow or npz. "-" and None write csv to
+        standard output.
     schema : Schema
         The columns.
     options : FileOptions, optional
@@ -99,12 +97,12 @@ def open_writer(path: Any, schema: Schema, options: FileOptions | None = None) -
 
 @contextmanager
 def _unfinished(path: Path) -> Iterator[Path]:
-    """Give a path to write to, which becomes the other if nothing goes wrong."""
+    """Yield a temporary path that replaces `path` if no error occurs."""
     if not path.parent.is_dir():
         raise InvalidParameter(f"{path} cannot be written: there is no directory {str(path.parent)!r}. Make it first.")
     if path.is_dir():
         raise InvalidParameter(f"{path} cannot be written: it is a directory. Give the name of a file.")
-    if path.exists() and not path.is_file():  # a device or a pipe, which is not to be replaced
+    if path.exists() and not path.is_file():  # a device or a pipe, which must not be replaced
         yield path
         return
     with replacing_path(path) as unfinished:
@@ -113,7 +111,7 @@ def _unfinished(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def _open(path: Path, unfinished: Path, schema: Schema, options: FileOptions) -> Iterator[TableWriter]:
-    """Open a file that is not finished for writing in the format of the one that it will be."""
+    """Open the unfinished file for writing, in the format of the final path."""
     format = format_of(path, options)
     try:
         with _writer(format, path, unfinished, schema, options) as writer:
@@ -146,3 +144,54 @@ def _text(
     output = pa.output_stream(str(unfinished), compression=compression_of(path))
     with output as sink, write(sink, schema, options) as writer:
         yield writer
+
+
+def convert_file(
+    source: Any,
+    destination: Any,
+    options: FileOptions | None = None,
+    written: FileOptions | None = None,
+    on_rows: Callable[[int], None] | None = None,
+) -> int:
+    r"""Write the rows and columns of one file to another, in batches.
+
+    Parameters
+    ----------
+    source : path or DataFrame
+        As for `open_file`.
+    destination : path or None
+        As for `open_writer`.
+    options, written : FileOptions, optional
+        Options for reading the source and for writing the destination. Default of `written`: the target of `options`.
+    on_rows : callable, optional
+        Called after every batch with the number of rows written so far.
+
+    Returns
+    -------
+    int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from localsvm.data.files import convert_file
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table, sparse = Path(folder, "table.csv"), Path(folder, "sparse.libsvm")
+    ...     _ = table.write_text("target,size,age\n1,0.5,0\n-1,0,31\n")
+    ...     convert_file(table, sparse)
+    ...     print(sparse.read_text())
+    2
+    1 1:0.5 2:0
+    -1 2:31
+    """
+    options = options or FileOptions()
+    file = open_file(source, options)
+    n_rows = 0
+    with open_writer(destination, file.schema, written or FileOptions(target=options.target)) as writer:
+        for batch in file.batches(rows=block_rows(len(file.schema.names), BATCH_ROWS)):
+            writer.write(batch)
+            n_rows += batch.num_rows
+            if on_rows is not None:
+                on_rows(n_rows)
+    return n_rows

@@ -1,0 +1,80 @@
+// Squared losses in a cell: all targets, all folds and all lams of a width at once.
+//
+//   given     K with k_ii = 1, targets y, weights w, validation folds, descending lams
+//   minimize  lam ||f||^2 + 1/W sum_i w_i L(y_i, f(x_i)) over the training rows, W the sum of their weights
+//   result    beta, f on the validation fold, and a certificate for each
+//
+// A column is one target with one validation fold.  Columns differ in how they solve their problem (ridge.h,
+// expectile.h), but all need products with K, and each pass over K computes those of all unfinished columns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/certificate.h"
+#include "krylov/block_product.h"
+
+namespace localsvm {
+
+constexpr size_t kMaxColumns = 24;  // solved at once: bounds the memory of their Krylov spaces
+
+// Bytes of the Krylov spaces of `n_columns`, which seldom have more than 200 vectors.
+inline size_t krylov_bytes(size_t n, size_t n_columns) {
+  constexpr size_t kUsualVectors = 200;
+  return sizeof(float) * n * kUsualVectors * std::min(kMaxColumns, n_columns);
+}
+
+struct SquareProblem {
+  const float* targets;  // n_targets x n
+  int n_targets;
+  const float* weight;     // n, none negative
+  std::vector<int> folds;  // validation folds; -1: none
+  std::vector<double> lams;
+  StopRule stop;  // a step is a product with K; max_steps holds for each lam
+};
+
+// Axes: target, fold, lam.  Row i of `values` is by the solution whose validation fold it is in; 0 if there is none.
+struct SquareResult {
+  std::vector<float> beta;    // target, fold, lam, row
+  std::vector<float> values;  // target, lam, row
+  std::vector<double> gap;
+  std::vector<int8_t> status;
+  std::vector<int64_t> steps;
+};
+
+// What the columns of one fold share.
+struct TrainingRows {
+  TrainingRows(int fold, Range validation, const float* weight, int n, size_t ld);
+
+  int fold;
+  Range validation;
+  int n;
+  size_t ld;
+  Aligned<float> weight;  // 0 on the validation fold
+  double total = 0;       // weight of the training rows
+  int n_weighted = 0;     // rows of positive weight
+
+  // lam W, within the range of float32.
+  double shift(double lam) const;
+};
+
+class SquareColumn {
+ public:
+  virtual ~SquareColumn() = default;
+  virtual bool is_done() const = 0;
+  // While it is not done: the product that it needs next, and the step that uses it.
+  virtual Operand operand() = 0;
+  virtual void step() = 0;
+  // Adds the coefficients, ld for each lam, to zeros.
+  virtual std::vector<Certificate> finish(const BlockProduct& product, float* const* beta) = 0;
+};
+
+using MakeColumn = std::function<std::unique_ptr<SquareColumn>(const TrainingRows& rows, const float* target)>;
+
+SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fold_ends, const SquareProblem& problem,
+                           int n_threads, const MakeColumn& make_column);
+
+}  // namespace localsvm

@@ -1,0 +1,59 @@
+// What the bindings share.  They check shapes and values once; the rest of native/ trusts them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/cancel.h"
+#include "simd/ops.h"
+
+namespace localsvm {
+
+using Matrix = nanobind::ndarray<const float, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using Vector = nanobind::ndarray<const float, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using DoubleVector = nanobind::ndarray<const double, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+
+// A flag that stops native work from another thread.
+struct CancelToken {
+  CancelFlag flag{false};
+};
+
+inline const CancelFlag* flag_of(const CancelToken* token) { return token ? &token->flag : nullptr; }
+
+inline void require(bool condition, const char* message) {
+  if (!condition) throw std::invalid_argument(message);
+}
+
+// Hands a vector's memory to NumPy.
+template <typename T>
+nanobind::object to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
+  auto owner = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owner->data();
+  nanobind::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule));
+}
+
+// Results of a solver, as NumPy arrays; the methods that return them say what their axes are.
+struct Solutions {
+  nanobind::object beta, values, gap, status, steps;
+};
+
+Kernel kernel_of(const std::string& name);
+void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_threads);
+void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
+void require_lams(const std::vector<double>& lams);
+
+void bind_cell(nanobind::module_& m);
+void bind_square_cell(nanobind::module_& m);
+void bind_memory(nanobind::module_& m);
+void bind_partition(nanobind::module_& m);
+void bind_predict(nanobind::module_& m);
+
+}  // namespace localsvm

@@ -1,0 +1,73 @@
+// The binding of content hashes and partitions.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <limits>
+
+#include "partition/centers.h"
+#include "partition/hashes.h"
+#include "python/bindings.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace localsvm {
+
+namespace {
+
+template <typename Float>
+auto hashes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::device::cpu> X, uint64_t seed) {
+  std::vector<uint64_t> out(X.shape(0));
+  {
+    nb::gil_scoped_release unlocked;
+    content_hashes(X.data(), X.shape(0), static_cast<int>(X.shape(1)), seed, out.data());
+  }
+  return to_numpy(std::move(out), {X.shape(0)});
+}
+
+nb::tuple nearest(Matrix X, Matrix centers, const CancelToken* token) {
+  const size_t n = X.shape(0);
+  require(centers.shape(0) >= 1 && centers.shape(1) == X.shape(1), "rows and centers need the same number of features");
+  std::vector<int32_t> labels(n);
+  std::vector<float> distances(n);
+  {
+    nb::gil_scoped_release unlocked;
+    nearest_centers(X.data(), n, static_cast<int>(X.shape(1)), centers.data(), static_cast<int>(centers.shape(0)),
+                    labels.data(), distances.data(), flag_of(token));
+  }
+  return nb::make_tuple(to_numpy(std::move(labels), {n}), to_numpy(std::move(distances), {n}));
+}
+
+nb::tuple split(Matrix X, DoubleVector counts,
+                double largest_size, double largest_radius, double tiny_size, const CancelToken* token) {
+  const size_t n = X.shape(0);
+  require(n >= 1 && n <= std::numeric_limits<int32_t>::max(), "a splitting needs between 1 and 2**31 rows");
+  require(counts.shape(0) == n, "one count per row");
+  SplitRule rule;
+  rule.largest_size = largest_size;
+  rule.tiny_size = tiny_size;
+  rule.by_radius = largest_radius < std::numeric_limits<double>::infinity();
+  rule.largest_squared_radius = static_cast<float>(largest_radius * largest_radius);
+  Splitting splitting;
+  {
+    nb::gil_scoped_release unlocked;
+    splitting = farthest_first(X.data(), static_cast<int>(n), static_cast<int>(X.shape(1)), counts.data(), rule,
+                               flag_of(token));
+  }
+  const size_t m = splitting.centers.size();
+  return nb::make_tuple(to_numpy(std::move(splitting.centers), {m}), to_numpy(std::move(splitting.labels), {n}),
+                        to_numpy(std::move(splitting.distances), {n}));
+}
+
+}  // namespace
+
+void bind_partition(nb::module_& m) {
+  m.def("content_hash", &hashes<float>, "X"_a, "seed"_a);
+  m.def("content_hash", &hashes<double>, "X"_a, "seed"_a);
+  m.def("nearest_centers", &nearest, "X"_a, "centers"_a, "token"_a.none() = nb::none());
+  m.def("farthest_first", &split, "X"_a, "counts"_a, "largest_size"_a,
+        "largest_radius"_a = std::numeric_limits<double>::infinity(), "tiny_size"_a = 0.0,
+        "token"_a.none() = nb::none());
+}
+
+}  // namespace localsvm

@@ -1,0 +1,360 @@
+// The hot loops of ops.h for one SIMD level.  Compiled once per level; see simd.h for the rules.
+#include "simd/level.h"
+#include "simd/ops.h"
+#include "simd/simd.h"
+
+namespace localsvm::LOCALSVM_LEVEL {
+namespace {
+
+// Adds the term of one feature to a distance.
+template <bool kManhattan>
+inline void add_distance(vf difference, vf& sum) {
+  if constexpr (kManhattan)
+    sum += vabs(difference);
+  else
+    sum += difference * difference;
+}
+
+// Maps a distance to itself, or to the value of the kernel.
+struct AsIs {
+  vf operator()(vf distance) const { return distance; }
+};
+
+inline vf kernel_of(Kernel kernel, vf distance, vf scale) {
+  return exp2_nonpositive((kernel == Kernel::laplace ? vsqrt(distance) : distance) * scale);
+}
+
+template <Kernel kKernel>
+struct KernelValue {
+  vf scale;
+  vf operator()(vf distance) const { return kernel_of(kKernel, distance, scale); }
+};
+
+// H points against V vectors of samples: each loaded x_j serves H points, each broadcast x V vectors.  The sum over
+// features runs in order for every entry, so the result does not depend on the blocking, and d(i, j) = d(j, i).
+template <bool kManhattan, int H, int V, typename Finish>
+inline void distance_block(const float* const* x, const float* panels, int n_features, int j, int at,
+                           float* const* out, const Finish& finish) {
+  const float* sample[V];
+  for (int v = 0; v < V; ++v) {
+    const int first = j + v * W;
+    sample[v] = panels + place_in_panels(first, n_features);
+  }
+  vf acc[H][V] = {};
+  for (int k = 0; k < n_features; ++k)
+    for (int v = 0; v < V; ++v) {
+      const float* at_k = sample[v] + static_cast<size_t>(k) * kPad;
+      // With one or two points memory is the bottleneck: prefetch the samples of the next block, one cache line at a
+      // time.
+      if (H <= 2 && v % (kPad / W) == 0) __builtin_prefetch(at_k + static_cast<size_t>(V) * W * n_features);
+      const vf xj = load(at_k);
+      for (int a = 0; a < H; ++a) add_distance<kManhattan>(x[a][k] - xj, acc[a][v]);
+    }
+  for (int a = 0; a < H; ++a)
+    for (int v = 0; v < V; ++v) store(out[a] + at + v * W, finish(acc[a][v]));
+}
+
+// Eight sums at a time keep the multipliers busy, whatever the number of points.
+template <bool kManhattan, int H, typename Finish>
+inline void distance_rows(const float* const* x, const float* panels, int n_features, Range columns, int at,
+                          float* const* out, const Finish& finish) {
+  constexpr int V = 8 / H;
+  int j = columns.begin;
+  for (; j + V * W <= columns.end; j += V * W, at += V * W)
+    distance_block<kManhattan, H, V>(x, panels, n_features, j, at, out, finish);
+  for (; j < columns.end; j += W, at += W) distance_block<kManhattan, H, 1>(x, panels, n_features, j, at, out, finish);
+}
+
+template <bool kManhattan, typename Finish>
+inline void distances_by(const float* const* x, int count, const float* panels, int n_features, Range columns,
+                         float* const* out, const Finish& finish) {
+  constexpr int kStrip = 128;  // samples that stay in the cache while all points are compared with them
+  for (int j = columns.begin; j < columns.end; j += kStrip) {
+    const Range strip{j, j + kStrip < columns.end ? j + kStrip : columns.end};
+    const int at = j - columns.begin;
+    int a = 0;
+    for (; a + 4 <= count; a += 4) distance_rows<kManhattan, 4>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 3) distance_rows<kManhattan, 3>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 2) distance_rows<kManhattan, 2>(x + a, panels, n_features, strip, at, out + a, finish);
+    if (count - a == 1) distance_rows<kManhattan, 1>(x + a, panels, n_features, strip, at, out + a, finish);
+  }
+}
+
+void distances(Kernel kernel, const float* const* x, int count, const float* panels, int n_features, Range columns,
+               float* const* out) {
+  const auto by = kernel == Kernel::manhattan ? distances_by<true, AsIs> : distances_by<false, AsIs>;
+  by(x, count, panels, n_features, columns, out, AsIs{});
+}
+
+// The scale that makes the kernel a power of 2.  Finite even where 1/width^2 is not, so that a distance of 0 still
+// gives 1.
+inline vf kernel_scale(Kernel kernel, float width) {
+  constexpr double kLog2E = 1.4426950408889634;
+  const double scale = kLog2E / (kernel == Kernel::gauss ? static_cast<double>(width) * width : width);
+  return splat(scale > 3e38 ? -3e38f : static_cast<float>(-scale));
+}
+
+void kernel_rows(Kernel kernel, float width, const float* const* x, int count, const float* panels, int n_features,
+                 Range columns, float* const* out) {
+  const vf scale = kernel_scale(kernel, width);
+  switch (kernel) {
+    case Kernel::gauss:
+      return distances_by<false>(x, count, panels, n_features, columns, out, KernelValue<Kernel::gauss>{scale});
+    case Kernel::laplace:
+      return distances_by<false>(x, count, panels, n_features, columns, out, KernelValue<Kernel::laplace>{scale});
+    case Kernel::manhattan:
+      return distances_by<true>(x, count, panels, n_features, columns, out, KernelValue<Kernel::manhattan>{scale});
+  }
+}
+
+// A group is one lane of a stretch of the row.
+void group_minima(const float* distances, int n, float* minima) {
+  constexpr int kStretches = kRowGroups / W;
+  const int n_vectors = (n + W - 1) / W, stretch = (n_vectors + kStretches - 1) / kStretches;
+  for (int s = 0, v = 0; s < kStretches; ++s) {
+    vf least = splat(INFINITY);
+    for (const int end = v + stretch < n_vectors ? v + stretch : n_vectors; v < end; ++v) {
+      const vi inside = lanes() < n - v * W;
+      least = vmin(least, select(inside, load(distances + v * W), splat(INFINITY)));
+    }
+    store(minima + s * W, least);
+  }
+}
+
+int find_within(const float* distances, int n, float limit, int32_t* found, int capacity) {
+  int count = 0, j = 0;
+#if defined(__AVX512F__)
+  for (; j + W <= n && count + W <= capacity; j += W) {
+    const __mmask16 within = _mm512_cmp_ps_mask((__m512)load(distances + j), _mm512_set1_ps(limit), _CMP_LE_OQ);
+    _mm512_storeu_si512(found + count, _mm512_maskz_compress_epi32(within, (__m512i)(lanes() + j)));
+    count += __builtin_popcount(within);
+  }
+#endif
+  for (; j < n; j += W) {
+    uint32_t within = bits_of((load(distances + j) <= splat(limit)) & (lanes() < n - j));
+    for (; within != 0 && count < capacity; within &= within - 1) found[count++] = j + __builtin_ctz(within);
+  }
+  return count;
+}
+
+void kernel_values(Kernel kernel, float width, const float* distances, float* k, size_t n) {
+  const vf scale = kernel_scale(kernel, width);
+  for (size_t i = 0; i < n; i += W) store(k + i, kernel_of(kernel, load(distances + i), scale));
+}
+
+// Steeper than any useful kernel, but finite: infinity times a difference of 0 would be NaN.
+constexpr float kSteepest = 1e30f;
+
+inline vf slope_of(Kernel kernel, vf distance, vf scale) {
+  constexpr float kLn2 = 0.69314718f;
+  const vf slope_of_1 = -scale * kLn2, k = kernel_of(kernel, distance, scale);
+  if (kernel == Kernel::gauss) return vmin(slope_of_1 * (2.0f * k), splat(kSteepest));
+  if (kernel == Kernel::manhattan) return vmin(slope_of_1 * k, splat(kSteepest));
+  const vf slope = vmin(slope_of_1 * k / vsqrt(distance), splat(kSteepest));
+  return select(distance > splat(0.0f), slope, splat(0.0f));
+}
+
+void kernel_slopes(Kernel kernel, float width, const float* distances, float* slopes, size_t n) {
+  const vf scale = kernel_scale(kernel, width);
+  for (size_t i = 0; i < n; i += W) store(slopes + i, slope_of(kernel, load(distances + i), scale));
+}
+
+// Four sums at a time keep the adders busy.
+double dot(const float* a, const float* b, Range range) {
+  constexpr int H = W / 2;
+  half_vd sums[4] = {};
+  int i = range.begin;
+  for (; i + 4 * H <= range.end; i += 4 * H)
+    for (int s = 0; s < 4; ++s) sums[s] += widen_half(a + i + s * H) * widen_half(b + i + s * H);
+  for (; i + H <= range.end; i += H) sums[0] += widen_half(a + i) * widen_half(b + i);
+  double total = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
+  return total;
+}
+
+// Each load of w serves N rows.
+template <int N>
+inline void sums_of_rows(const float* const* rows, const double* w, Range range, double* out) {
+  constexpr int H = W / 2;
+  half_vd sums[N][2] = {};
+  int j = range.begin;
+  for (; j + W <= range.end; j += W)
+    for (int h = 0; h < 2; ++h) {
+      const half_vd wj = load_half(w + j + h * H);
+      for (int m = 0; m < N; ++m) sums[m][h] += wj * widen_half(rows[m] + j + h * H);
+    }
+  for (int m = 0; m < N; ++m) {
+    out[m] = sum(sums[m][0] + sums[m][1]);
+    for (int rest = j; rest < range.end; ++rest) out[m] += w[rest] * rows[m][rest];
+  }
+}
+
+void weighted_sums(const float* const* rows, int count, const double* w, Range range, double* out) {
+  int m = 0;
+  for (; m + 4 <= count; m += 4) sums_of_rows<4>(rows + m, w, range, out + m);
+  for (; m < count; ++m) sums_of_rows<1>(rows + m, w, range, out + m);
+}
+
+void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
+  for (int m = 0; m < count; m += 8) {
+    const float* row[8];
+    double coef[8];
+    for (int q = 0; q < 8; ++q) {
+      row[q] = rows[m + q < count ? m + q : m];
+      coef[q] = m + q < count ? c[m + q] : 0.0;
+    }
+    for (int i = range.begin; i < range.end; i += W / 2) {
+      half_vd sum = load_half(r + i);
+      for (int q = 0; q < 8; ++q) sum -= coef[q] * widen_half(row[q] + i);
+      store_half(r + i, sum);
+    }
+  }
+}
+
+void subtract_rows(double* r, const float* const* rows, const float* c, int count, Range range) {
+  constexpr int kSum = 8, kRows = W < 16 ? kSum : 2 * kSum;  // as many as there are registers for their coefficients
+  for (int m = 0; m < count; m += kRows) {
+    const float* row[kRows];
+    float coef[kRows];
+    for (int q = 0; q < kRows; ++q) {
+      row[q] = rows[m + q < count ? m + q : m];
+      coef[q] = m + q < count ? c[m + q] : 0.0f;
+    }
+    for (int i = range.begin; i < range.end; i += W) {
+      half_vd first = load_half(r + i), second = load_half(r + i + W / 2);
+      for (int g = 0; g < kRows; g += kSum) {
+        vf even = coef[g] * load(row[g] + i), odd = coef[g + 1] * load(row[g + 1] + i);
+        for (int q = g + 2; q < g + kSum; q += 2) {
+          even += coef[q] * load(row[q] + i);
+          odd += coef[q + 1] * load(row[q + 1] + i);
+        }
+        first -= widen_first(even + odd);
+        second -= widen_second(even + odd);
+      }
+      store_half(r + i, first);
+      store_half(r + i + W / 2, second);
+    }
+  }
+}
+
+// Points that are compared with two vectors of support vectors at a time: as many as fit into registers.
+constexpr int kTogether = 4;
+
+// Their distances, feature by feature.
+template <bool kManhattan>
+inline void differences(const float* const* x, int n_features, const float* const* s, vf (*d)[2]) {
+  for (int k = 0; k < n_features; ++k)
+    for (int v = 0; v < 2; ++v) {
+      const vf s_k = load(s[v] + static_cast<size_t>(k) * kPad);
+      for (int a = 0; a < kTogether; ++a) add_distance<kManhattan>(s_k - x[a][k], d[a][v]);
+    }
+}
+
+// Squared distances as |x|^2 + |s|^2 - 2 x's: half the operations, where cancellation does no harm.
+inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* const* s,
+                     const float* norms, vf (*d)[2]) {
+  for (int k = 0; k < n_features; ++k) {
+    const vf s0 = load(s[0] + static_cast<size_t>(k) * kPad), s1 = load(s[1] + static_cast<size_t>(k) * kPad);
+    for (int a = 0; a < kTogether; ++a) {
+      d[a][0] += s0 * x[a][k];
+      d[a][1] += s1 * x[a][k];
+    }
+  }
+  for (int a = 0; a < kTogether; ++a)
+    for (int v = 0; v < 2; ++v) d[a][v] = vmax(load(norms + v * W) + x_norms[a] - 2.0f * d[a][v], splat(0.0f));
+}
+
+// Kernel values of some points and two vectors of support vectors, the first of which is number `first`.
+inline void kernel_block(Kernel kernel, vf scale, const float* const* x, const float* x_norms, int n_features,
+                         const SupportView& support, size_t first, vf (*d)[2]) {
+  const float* s[2];
+  for (int v = 0; v < 2; ++v) s[v] = support.panels + place_in_panels(first + v * W, n_features);
+  if (support.norms)
+    expanded(x, x_norms, n_features, s, support.norms + first, d);
+  else if (kernel == Kernel::manhattan)
+    differences<true>(x, n_features, s, d);
+  else
+    differences<false>(x, n_features, s, d);
+  for (int a = 0; a < kTogether; ++a)
+    for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
+}
+
+// Support vectors stay in the cache while all points are compared with a part of them.  Every value is summed over
+// features, then over the support vectors of a part in float, then over parts: an order that does not depend on the
+// other points.
+void evaluate(Kernel kernel, float width, const float* points, int n_points, int n_features, const SupportView& support,
+              float* f) {
+  constexpr size_t kPart = 512;
+  const vf scale = kernel_scale(kernel, width);
+  const size_t ld = support.ld;
+  const int n_outputs = support.n_outputs;
+  for (size_t o = 0; o < static_cast<size_t>(n_points) * n_outputs; ++o) f[o] = 0;
+  for (size_t part = 0; part < ld; part += kPart) {
+    const size_t stop = part + kPart < ld ? part + kPart : ld;
+    for (int p = 0; p < n_points; p += kTogether) {
+      const int height = n_points - p < kTogether ? n_points - p : kTogether;
+      const float* x[kTogether];
+      float x_norms[kTogether] = {};
+      for (int a = 0; a < kTogether; ++a) {
+        x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
+        for (int k = 0; k < n_features; ++k) x_norms[a] += x[a][k] * x[a][k];
+      }
+      for (int o0 = 0; o0 < n_outputs; o0 += 4) {
+        const int n_out = n_outputs - o0 < 4 ? n_outputs - o0 : 4;
+        vf acc[4][kTogether] = {};
+        for (size_t s = part; s < stop; s += 2 * W) {
+          vf k[kTogether][2] = {};
+          kernel_block(kernel, scale, x, x_norms, n_features, support, s, k);
+          for (int o = 0; o < n_out; ++o) {
+            const float* c = support.coef + (o0 + o) * ld + s;
+            for (int a = 0; a < kTogether; ++a) acc[o][a] += load(c) * k[a][0] + load(c + W) * k[a][1];
+          }
+        }
+        for (int o = 0; o < n_out; ++o)
+          for (int a = 0; a < height; ++a)
+            if (!support.norms || x_norms[a] <= support.far)
+              f[static_cast<size_t>(p + a) * n_outputs + o0 + o] += static_cast<float>(sum(acc[o][a]));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+#define LOCALSVM_STRING_(x) #x
+#define LOCALSVM_STRING(x) LOCALSVM_STRING_(x)
+
+extern const Ops kOps;
+const Ops kOps = {
+    LOCALSVM_STRING(LOCALSVM_LEVEL),
+    W,
+    distances,
+    kernel_rows,
+    group_minima,
+    find_within,
+    kernel_values,
+    kernel_slopes,
+    add_differences,
+    dot,
+    weighted_sums,
+    update_and_scan,
+    gap,
+    best_partner,
+    plane_sums,
+    point_of_plane,
+    chord_sums,
+    apply_extrapolation,
+    set_slack,
+    find_bound_changes,
+    shift_bounds,
+    find_moved,
+    subtract_rows,
+    subtract_rows_exactly,
+    add_down,
+    add_across,
+    sum_lanes,
+    evaluate,
+    update_nearest,
+};
+
+}  // namespace localsvm::LOCALSVM_LEVEL

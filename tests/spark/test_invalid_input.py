@@ -57,7 +57,11 @@ def test_invalid_rows_raise_with_column_and_count(spark, rows, message):
         ({"featuresCol": []}, InvalidParameter, "names no columns"),
         ({"labelCol": "y"}, InvalidParameter, "labelCol='y', but the columns are"),
         ({"weightCol": "w"}, InvalidParameter, "weightCol='w', but the columns are"),
-        ({"labelCol": "name"}, InvalidData, "column 'name' has type string, but labelCol needs numbers. StringIndexer"),
+        (
+            {"labelCol": "name"},
+            InvalidData,
+            "column 'name' has type string, but labelCol needs numbers. Convert text with StringIndexer",
+        ),
         ({"featuresCol": "name"}, InvalidData, "column 'name' has type string: give a column of vectors"),
         ({"cell_size": 0}, InvalidParameter, "cell_size=0: give .auto. or an integer of at least 1"),
         ({"coarse_size": 0}, InvalidParameter, "coarse_size=0: an integer of at least 1"),

@@ -1,4 +1,4 @@
-"""A cluster for all tests of Spark, a classic session on it, and a client of a Connect server on it."""
+"""One cluster for the tests of Spark, a classic session on it, and a client of a Connect server on it."""
 
 import os
 
@@ -6,10 +6,13 @@ import pytest
 from spark_cluster import Cluster
 from spark_process import SparkProcess, open_session
 
+# Errors in tasks are deterministic here: a second attempt would take seconds and fail, too.
+ONE_ATTEMPT = {"spark.task.maxFailures": 1}
+
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """A master and two workers; tests that kill workers have clusters of their own."""
+    """A master and two workers; tests that kill workers start their own."""
     with Cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
 
@@ -18,7 +21,7 @@ def cluster(tmp_path_factory):
 def spark(cluster):
     """A classic session of this process, with a core of each worker."""
     os.environ.update({name: cluster.environment[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON")})
-    session = open_session(cluster.settings())
+    session = open_session(cluster.settings() | ONE_ATTEMPT)
     yield session
     session.stop()
 
@@ -26,7 +29,7 @@ def spark(cluster):
 @pytest.fixture(scope="session")
 def connect_url(cluster):
     """The address of a Connect server, whose application has a core of each worker."""
-    return cluster.start_connect_server()
+    return cluster.start_connect_server(**ONE_ATTEMPT)
 
 
 @pytest.fixture(scope="session")

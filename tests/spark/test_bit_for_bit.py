@@ -1,13 +1,12 @@
-"""Given the same coarse centres, the model of a cluster is that of one machine to the bit, predictions included."""
+"""Given the same coarse centers, models and predictions of a cluster are those of a fit without Spark, to the bit."""
 
 import numpy as np
 import pytest
-from spark_frames import columns_of, frame_of, in_order
+from spark_frames import columns_of, frame_of, in_order, without_seconds
 from spark_problems import PROBLEMS, two_classes
 
 from localsvm import LocalSVC
 from localsvm.spark import LocalSVMClassifier, LocalSVMRegressor, distributed, predict
-from localsvm.storage.model_file import model_bytes
 
 
 def on_cluster(problem):
@@ -16,7 +15,7 @@ def on_cluster(problem):
 
 @pytest.fixture(scope="module", params=PROBLEMS)
 def fitted(request, spark):
-    """A problem, its frame, the model of the cluster, and that of one machine."""
+    """A problem, its frame, the model of the cluster, and the model of a fit without Spark."""
     problem = PROBLEMS[request.param]
     columns = {"label": problem.y} | ({} if problem.weight is None else {"weight": problem.weight})
     frame = frame_of(spark, problem.X, **columns).cache()
@@ -24,18 +23,11 @@ def fitted(request, spark):
     if problem.weight is not None:
         estimator.setWeightCol("weight")
     model = estimator.fit(frame)
-    yield problem, frame, model, problem.fit_on_one_machine(model.coarse_cells)
+    yield problem, frame, model, problem.fit_without_spark(model.coarse_cells)
     frame.unpersist()
 
 
-def without_seconds(model):
-    """Return the bytes of a model file of the model, as if it had been made in no time."""
-    for cell in model.cells:
-        cell.seconds.update(dict.fromkeys(cell.seconds, 0.0))
-    return model_bytes(model)
-
-
-def test_the_model_is_that_of_one_machine(fitted):
+def test_the_model_is_that_of_a_fit_without_spark(fitted):
     _, _, model, twin = fitted
     assert len(model.coarse_cells) > 1
     local = model.toLocal()
@@ -43,10 +35,10 @@ def test_the_model_is_that_of_one_machine(fitted):
     assert local.cells_ == twin.cells_
 
 
-@pytest.mark.parametrize("way", ["broadcast", "shuffle"])
-def test_predictions_are_those_of_one_machine(fitted, way):
+@pytest.mark.parametrize("by", ["broadcast", "shuffle"])
+def test_predictions_are_those_of_a_fit_without_spark(fitted, by):
     problem, frame, model, twin = fitted
-    found = model.copy({model.transform_by: way}).transform(frame)
+    found = model.copy({model.transform_by: by}).transform(frame)
     assert found.columns[: len(frame.columns)] == frame.columns
     (prediction,) = in_order(found, "prediction")
     assert np.array_equal(prediction, twin.predict(problem.X))
@@ -67,7 +59,7 @@ def test_every_row_is_in_the_report_of_one_task(fitted):
     assert max(rows) <= 500
 
 
-def test_more_rows_than_one_traversal_takes_are_cut_as_one_machine_cuts_them(spark):
+def test_more_rows_than_a_traversal_takes_are_partitioned_as_without_spark(spark):
     X, y = two_classes(52_000)
     X = X[:, :2]
     parameters = {"cell_size": 1000, "n_folds": 1, "grid": 2, "kernel": "laplace", "scaling": "minmax"}
@@ -80,10 +72,10 @@ def test_more_rows_than_one_traversal_takes_are_cut_as_one_machine_cuts_them(spa
 def test_a_large_model_stays_in_the_executors(spark, monkeypatch):
     monkeypatch.setattr(distributed, "SMALL_MODEL", 0)
     monkeypatch.setattr(predict, "BROADCAST_BYTES", 0)
-    problem = PROBLEMS["weights, copies, rates"]
+    problem = PROBLEMS["weights, duplicates, rates"]
     frame = frame_of(spark, problem.X, label=problem.y, weight=problem.weight)
     model = LocalSVMClassifier(**problem.on_spark, weightCol="weight").fit(frame)
-    twin = problem.fit_on_one_machine(model.coarse_cells)
+    twin = problem.fit_without_spark(model.coarse_cells)
     (probability,) = in_order(model.transform(frame), "probability")
     assert np.array_equal(probability, twin.predict_proba(problem.X))
     assert model.toLocal().cells_ == twin.cells_

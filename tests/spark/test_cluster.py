@@ -1,9 +1,8 @@
-"""What the other tests stand on: the cluster is a real one, and leaves nothing behind."""
+"""The cluster of the other tests runs tasks on two workers, and its processes end with the tests."""
 
 import os
 import subprocess
 import sys
-import textwrap
 import time
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import spark_cluster
 
 
 def process_numbers(session, n):
-    """Return the processes that each of n slow tasks ran in."""
+    """Return the process in which each of n slow tasks ran."""
 
     def number(batches):
         for batch in batches:
@@ -30,23 +29,28 @@ def test_tasks_run_on_both_workers_in_classic_and_in_connect_mode(spark, connect
     assert os.getpid() not in classic | remote
 
 
-def test_nothing_is_left_when_the_process_that_started_a_cluster_is_killed(tmp_path):
-    script = textwrap.dedent("""
-        import sys, time
-        from spark_cluster import Cluster
-        cluster = Cluster(sys.argv[1])
-        print(*(service.process.pid for service in cluster._services), flush=True)
-        time.sleep(600)
-    """)
+START_A_SERVICE = """
+import sys, time
+from pathlib import Path
+from spark_cluster import Service
+service = Service(["sh", "-c", "sleep 600 & echo started; sleep 600"], Path(sys.argv[1]), None)
+service.find("(started)")
+print(service.process.pid, flush=True)
+time.sleep(600)
+"""
+
+
+def test_services_end_with_all_their_processes_when_the_process_that_started_them_is_killed(tmp_path):
+    """A cluster consists of services: master, workers, Connect servers."""
     environment = {**os.environ, "PYTHONPATH": str(Path(spark_cluster.__file__).parent)}
-    command = [sys.executable, "-c", script, tmp_path / "cluster"]
+    command = [sys.executable, "-c", START_A_SERVICE, tmp_path / "log"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
-        groups = [int(word) for word in process.stdout.readline().split()]
-        assert len(groups) == 3
+        group = int(process.stdout.readline())
+        assert _has_members(group)
         process.kill()
     end = time.monotonic() + 60
-    while any(map(_has_members, groups)):
-        assert time.monotonic() < end, "processes of the cluster are still there"
+    while _has_members(group):
+        assert time.monotonic() < end, "processes of the service are still running"
         time.sleep(0.05)
 
 

@@ -1,4 +1,4 @@
-"""Spark Connect: the same model and the same predictions as in classic mode and on one machine, saved and loaded."""
+"""Spark Connect: models and predictions, also of saved models, are those of a fit without Spark."""
 
 import numpy as np
 import pytest
@@ -24,12 +24,12 @@ def classify(session, path):
     fitted = LocalSVMClassifier(**CLASSES.on_spark).fit(frame)
     fitted.save(path)
     model = LocalSVMClassificationModel.load(path)
-    ways = {}
-    for way in ("broadcast", "shuffle"):
-        found = model.copy({model.transform_by: way}).transform(frame)
-        ways[way] = in_order(found, *OUTPUTS)
+    outputs = {}
+    for by in ("broadcast", "shuffle"):
+        found = model.copy({model.transform_by: by}).transform(frame)
+        outputs[by] = in_order(found, *OUTPUTS)
     score = TprTnrEvaluator().evaluate(model.transform(frame))
-    return fitted.coarse_cells, model.toLocal(), ways, score
+    return fitted.coarse_cells, model.toLocal(), outputs, score
 
 
 def regress(session, path):
@@ -39,17 +39,17 @@ def regress(session, path):
     return model.coarse_cells, in_order(model.transform(frame), "prediction")[0]
 
 
-def refuse(session):
+def fit_invalid_rows(session):
     frame = session.createDataFrame([([1.0, float("nan")], 1.0)], "features array<double>, label double")
     LocalSVMClassifier().fit(frame)
 
 
-def test_classes_are_told_apart_as_on_one_machine(connect, tmp_path):
-    coarse, local, ways, score = connect.run(classify, str(tmp_path / "model"))
-    twin = CLASSES.fit_on_one_machine(coarse)
+def test_a_classification_is_that_of_a_fit_without_spark(connect, tmp_path):
+    coarse, local, outputs, score = connect.run(classify, str(tmp_path / "model"))
+    twin = CLASSES.fit_without_spark(coarse)
     scores = twin.decision_function(CLASSES.X)
     expected = twin.predict(CLASSES.X), np.column_stack([-scores, scores]), twin.predict_proba(CLASSES.X)
-    for found in ways.values():
+    for found in outputs.values():
         assert all(map(np.array_equal, found, expected))
     assert [len(cell.functions.sums) for cell in local.model_.cells] == [
         len(cell.functions.sums) for cell in twin.model_.cells
@@ -60,11 +60,11 @@ def test_classes_are_told_apart_as_on_one_machine(connect, tmp_path):
     assert model_bytes(local.model_)
 
 
-def test_numbers_are_predicted_as_on_one_machine(connect, tmp_path):
+def test_a_regression_is_that_of_a_fit_without_spark(connect, tmp_path):
     coarse, prediction = connect.run(regress, str(tmp_path / "model"))
-    assert np.array_equal(prediction, NUMBERS.fit_on_one_machine(coarse).predict(NUMBERS.X))
+    assert np.array_equal(prediction, NUMBERS.fit_without_spark(coarse).predict(NUMBERS.X))
 
 
-def test_refusals_are_sentences_there_too(connect):
-    with pytest.raises(RuntimeError, match="place 1 of column 'features' is null, NaN or infinite in 1 of 1 rows"):
-        connect.run(refuse)
+def test_invalid_rows_raise_the_same_message(connect):
+    with pytest.raises(RuntimeError, match="element 1 of column 'features' is null, NaN or infinite in 1 of 1 rows"):
+        connect.run(fit_invalid_rows)

@@ -1,4 +1,4 @@
-"""Workers with a bare Python: the environment travels with the application, compiled parts included."""
+"""Workers whose Python has no packages: the environment is shipped with the application, compiled code included."""
 
 import json
 import subprocess
@@ -45,6 +45,6 @@ def test_a_worker_trains_with_the_environment_of_an_archive(cluster, tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout.splitlines()[-1])
-    assert told["wrong"] < 200
-    assert all("/environment/lib/" in place and place.startswith(str(cluster.folder)) for place in told["places"])
+    result = json.loads(done.stdout.splitlines()[-1])
+    assert result["wrong"] < 200
+    assert all("/environment/lib/" in place and place.startswith(str(cluster.folder)) for place in result["places"])

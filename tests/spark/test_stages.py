@@ -1,4 +1,4 @@
-"""The estimators are stages of Spark's pipelines, and what its cross-validation chooses from."""
+"""The estimators work in pipelines, cross-validation and evaluators of Spark."""
 
 import numpy as np
 import pytest
@@ -55,9 +55,9 @@ def test_weights_count_in_the_product_of_the_rates(spark):
     assert TprTnrEvaluator().isLargerBetter()
 
 
-def test_cross_validation_chooses_what_is_better(frame):
+def test_cross_validation_selects_the_better_grid(frame):
     classifier = LocalSVMClassifier(featuresCol=columns_of(X), **FEW)
-    # Nothing is seen through such narrow kernels.
+    # The first width is too small to generalize.
     grids = ParamGridBuilder().addGrid(classifier.grid, [{"widths": (1e-4,), "lams": (0.1,)}, 2]).build()
     search = CrossValidator(
         estimator=classifier, estimatorParamMaps=grids, evaluator=TprTnrEvaluator(), numFolds=2, seed=1
@@ -67,12 +67,12 @@ def test_cross_validation_chooses_what_is_better(frame):
     assert found.avgMetrics[0] < found.avgMetrics[1]
 
 
-def test_columns_are_called_what_they_are_asked_to_be(frame):
-    classifier = LocalSVMClassifier(**FEW, featuresCol=columns_of(X), predictionCol="said", rawPredictionCol="")
-    model = classifier.setProbabilityCol("sure").fit(frame)
-    for way in ("broadcast", "shuffle"):
-        found = model.copy({model.transform_by: way}).transform(frame)
-        assert found.columns == [*frame.columns, "said", "sure"]
+def test_output_columns_have_the_given_names(frame):
+    classifier = LocalSVMClassifier(**FEW, featuresCol=columns_of(X), predictionCol="predicted", rawPredictionCol="")
+    model = classifier.setProbabilityCol("probabilities").fit(frame)
+    for by in ("broadcast", "shuffle"):
+        found = model.copy({model.transform_by: by}).transform(frame)
+        assert found.columns == [*frame.columns, "predicted", "probabilities"]
 
 
 def test_all_kinds_of_columns_pass_through(pipeline, frame):
@@ -88,15 +88,15 @@ def test_all_kinds_of_columns_pass_through(pipeline, frame):
         "a.dot": F.col("x2"),
     }
     rows = frame.limit(20).withColumns(kinds).cache()
-    for way in ("broadcast", "shuffle"):
+    for by in ("broadcast", "shuffle"):
         stages = [stage.copy() for stage in pipeline.stages]
-        stages[1].set(stages[1].transform_by, way)
+        stages[1].set(stages[1].transform_by, by)
         found = PipelineModel(stages).transform(rows).select(*(f"`{name}`" for name in rows.columns))
         assert sorted(found.collect(), key=lambda row: row["row"]) == sorted(rows.collect(), key=lambda row: row["row"])
         assert found.schema.simpleString() == rows.schema.simpleString()
 
 
-def test_a_regression_is_judged_by_spark(spark):
+def test_the_evaluator_of_spark_agrees_with_scikit_learn_on_a_regression(spark):
     problem = PROBLEMS["numbers"]
     frame = frame_of(spark, problem.X, label=problem.y)
     found = LocalSVMRegressor(**problem.on_spark).fit(frame).transform(frame)

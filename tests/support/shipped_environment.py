@@ -1,7 +1,7 @@
-"""An environment that travels to the workers: a venv with localsvm and what it needs, as an archive.
+"""An archive of a virtual environment with localsvm and its dependencies, for workers.
 
-It holds what `pip install localsvm pyarrow pandas` would, copied from the environment that runs the tests: nothing is
-downloaded. Workers have pyspark from Spark itself.
+It contains what `pip install localsvm pyarrow pandas` would, copied from the environment that runs the tests: nothing
+is downloaded. Workers have pyspark from Spark itself.
 """
 
 import re
@@ -46,7 +46,7 @@ def _copy_distribution(name, site):
 
 
 def _with_requirements(names):
-    """Return distributions with all that they need, extras left out."""
+    """Return distributions and all their dependencies, without extras."""
     found, waiting = set(), list(names)
     while waiting:
         name = waiting.pop()

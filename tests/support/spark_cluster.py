@@ -1,6 +1,6 @@
-"""A Spark standalone cluster on loopback: a master and workers of real processes, which end when this process does.
+"""A Spark standalone cluster on loopback: processes of a master and workers, which end when this process does.
 
-What the processes write goes to files of the cluster's folder; a line of these says when one is ready, and where.
+Their output goes to files in the folder of the cluster, which are searched for the line that says they are ready.
 """
 
 import os
@@ -30,7 +30,7 @@ appender.stderr.target = SYSTEM_ERR
 appender.stderr.layout.type = PatternLayout
 appender.stderr.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
 """
-# Processes that live for seconds: a JVM that compiles less begins sooner.
+# Processes that run for seconds: a JVM that compiles less starts sooner.
 _BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
@@ -63,7 +63,7 @@ class Service:
         raise RuntimeError(f"no {pattern!r} in {self.log}:\n{self.log.read_text(errors='replace')[-4000:]}")
 
     def kill(self):
-        """SIGKILL for the program and everything it has started, as when a machine loses its power."""
+        """SIGKILL for the program and everything it has started, as in a power failure."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -92,11 +92,11 @@ class Cluster:
         self.stop()
 
     def start_worker(self):
-        """Start another worker; it is there when `wait_for_workers` returns."""
+        """Start another worker; it is ready when `wait_for_workers` returns."""
         name = f"worker-{len(self._services)}"
-        room = ("--cores", self._applications, "--memory", f"{self._applications * self._gigabytes}g")
+        size = ("--cores", self._applications, "--memory", f"{self._applications * self._gigabytes}g")
         place = ("--port", 0, "--work-dir", self.folder / name)
-        worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *room, *place, self.url)
+        worker = self._start(name, "org.apache.spark.deploy.worker.Worker", *size, *place, self.url)
         self.workers.append(worker)
         return worker
 
@@ -110,11 +110,11 @@ class Cluster:
 
     def start_connect_server(self, **settings):
         """Start a Connect server whose application runs on this cluster; return its address."""
-        told = {
+        own = {
             "spark.connect.grpc.binding.port": 0,
             "spark.driver.extraJavaOptions": _BRIEF,
         }  # not quiet: it logs its port
-        settings = {**self.settings(), **told, **settings}
+        settings = {**self.settings(), **own, **settings}
         options = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
         server = "org.apache.spark.sql.connect.service.SparkConnectServer"
         command = [HOME / "bin" / "spark-submit", "--class", server, *options, "spark-internal"]
@@ -122,7 +122,7 @@ class Cluster:
         return f"sc://{HOST}:{port}"
 
     def settings(self):
-        """Return what an application is told: where to run, with a core of each worker, and quietly."""
+        """Return the configuration of an application that has a core of each worker and logs errors only."""
         return {
             "spark.master": self.url,
             "spark.cores.max": len(self.workers),

@@ -1,4 +1,4 @@
-"""Rows in files, and a small fit to them, as plain values that can be compared between processes."""
+"""Rows in files, and a small fit to them."""
 
 import itertools
 
@@ -9,11 +9,12 @@ import pyarrow.parquet as pq
 from localsvm.data import toy_mixture
 from localsvm.spark import LocalSVMClassifier
 
+FEATURES = ["x0", "x1", "x2", "x3"]
 SETTINGS = {"cell_size": 150, "coarse_size": 300, "grid": 5, "scaling": "minmax", "random_state": 0}
 
 
 def write_toy(folder, n, seed=0, n_files=3):
-    """Write rows of two classes to files: `id`, features `x0` to `x3`, and `label`; return the folder's name."""
+    """Write rows of two classes to files: `id`, features `x0` to `x3`, and `label`; return the path of the folder."""
     X, y = toy_mixture(n, 4, random_state=seed)
     folder.mkdir()
     columns = {"id": range(n), **{f"x{j}": X[:, j].astype(float) for j in range(4)}, "label": y.astype(float)}
@@ -25,13 +26,5 @@ def write_toy(folder, n, seed=0, n_files=3):
 
 def fit(session, path, **settings):
     """Fit a model to files of `write_toy`."""
-    classifier = LocalSVMClassifier(featuresCol=["x0", "x1", "x2", "x3"], **{**SETTINGS, **settings})
+    classifier = LocalSVMClassifier(featuresCol=FEATURES, **{**SETTINGS, **settings})
     return classifier.fit(session.read.parquet(path))
-
-
-def fit_cells(session, path):
-    """Return the bytes of the cells and trees of a fit, and how many tasks trained them."""
-    model = fit(session, path)
-    rows = model.cells.select("cell", "record", "tree").collect()
-    cells = {row["cell"]: (bytes(row["record"]), row["tree"] and bytes(row["tree"])) for row in rows}
-    return {"cells": cells, "n_tasks": len(model.task_report)}

@@ -1,9 +1,11 @@
-"""Frames of Spark from arrays, and predictions back as arrays in the order of the rows."""
+"""Data frames from arrays, predictions as arrays in the order of the rows, and models as bytes to compare."""
 
 import numpy as np
 import pyarrow as pa
 from pyspark.ml.functions import array_to_vector
 from pyspark.sql import functions as F
+
+from localsvm.storage.model_file import model_bytes
 
 
 def columns_of(X):
@@ -23,6 +25,13 @@ def in_order(frame, *names):
     rows = frame.select("row", *names).collect()
     rows.sort(key=lambda row: row["row"])
     return tuple(np.array([_plain(row[name]) for row in rows]) for name in names)
+
+
+def without_seconds(model):
+    """Return the bytes of the model file of a model whose timings are set to 0."""
+    for cell in model.cells:
+        cell.seconds.update(dict.fromkeys(cell.seconds, 0.0))
+    return model_bytes(model)
 
 
 def _plain(value):

@@ -1,4 +1,4 @@
-"""Learning problems for Spark, each with the estimator there and its twin of one machine."""
+"""Learning problems for Spark, each with its estimator of `localsvm`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,7 +27,7 @@ class Problem:
     def on_spark(self):
         return {**COMMON, "coarse_size": 500, **self.parameters}
 
-    def fit_on_one_machine(self, partition):
+    def fit_without_spark(self, partition):
         own = self.parameters if self.twin_parameters is None else self.twin_parameters
         estimator = self.twin(**COMMON, **own, partition=partition, n_jobs=1)
         return estimator.fit(self.X, self.y, self.weight)
@@ -43,7 +43,7 @@ def _rare():
     rng = np.random.default_rng(1)
     kept = (y < 0) | (rng.uniform(size=len(y)) < 0.3)
     weight = np.where(rng.uniform(size=len(y)) < 0.1, 0.0, rng.gamma(2.0, size=len(y)))
-    X = np.concatenate([X, X[:100]])  # with copies
+    X = np.concatenate([X, X[:100]])  # with duplicates
     y, weight, kept = np.append(y, y[:100]), np.append(weight, weight[:100]), np.append(kept, kept[:100])
     return X[kept], y[kept], weight[kept]
 
@@ -62,7 +62,7 @@ def _make():
     for_rates = {"objective": "tpr_tnr", "class_weight": "balanced", "scaling": "quantile"}
     return {
         "two classes": Problem(X, y, LocalSVC),
-        "weights, copies, rates": Problem(rare, label, LocalSVC, for_rates, weight=weight),
+        "weights, duplicates, rates": Problem(rare, label, LocalSVC, for_rates, weight=weight),
         "three classes": Problem(
             many.astype(np.float64), classes + 5.0, LocalSVC, {"multiclass": "ovr", "random_state": 3}
         ),

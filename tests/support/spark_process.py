@@ -46,7 +46,7 @@ class SparkProcess:
 
     def stop(self):
         self._process.stdin.close()
-        self._process.stdout.read()  # an answer that nobody waited for must not hold it up
+        self._process.stdout.read()  # a result that was not read must not block it
         self._process.wait()
         self._process.stdout.close()
 

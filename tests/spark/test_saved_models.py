@@ -1,10 +1,9 @@
-"""Models outlive the session that fitted them: saved as tables, loaded by another, taken home to one machine."""
+"""Models are saved as tables, loaded by other sessions, and converted to model files."""
 
 import numpy as np
 import pytest
 from spark_frames import frame_of, in_order
 from spark_problems import PROBLEMS
-from spark_process import SparkProcess
 
 import localsvm
 from localsvm.errors import InvalidFile
@@ -27,20 +26,20 @@ def fit_and_save(session, path):
     return in_order(model.transform(frame), *OUTPUTS)
 
 
-def load_and_transform(session, path, way):
+def load_and_transform(session, path, by):
     model = LocalSVMClassificationModel.load(path)
-    model.set(model.transform_by, way)
+    model.set(model.transform_by, by)
     return in_order(model.transform(frame_of(session, PROBLEM.X, 2)), *OUTPUTS)
 
 
-def test_a_saved_model_predicts_the_same_in_another_session(cluster, tmp_path):
-    path = str(tmp_path / "model")
-    with SparkProcess(cluster.settings(), cluster.environment) as first:
-        expected = first.run(fit_and_save, path)
-    with SparkProcess(cluster.settings(), cluster.environment) as second:
-        for way in ("broadcast", "shuffle"):
-            found = second.run(load_and_transform, path, way)
-            assert all(map(np.array_equal, found, expected))
+def test_a_saved_model_predicts_the_same_in_another_session(spark, connect, tmp_path):
+    """The sessions are of different processes, applications and modes: each loads the model of the other."""
+    classic, remote = str(tmp_path / "classic"), str(tmp_path / "remote")
+    expected = fit_and_save(spark, classic)
+    assert all(map(np.array_equal, connect.run(fit_and_save, remote), expected))
+    for by in ("broadcast", "shuffle"):
+        assert all(map(np.array_equal, connect.run(load_and_transform, classic, by), expected))
+        assert all(map(np.array_equal, load_and_transform(spark, remote, by), expected))
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +47,7 @@ def model(spark):
     return LocalSVMClassifier(**PROBLEM.on_spark).fit(frame_of(spark, PROBLEM.X, label=PROBLEM.y))
 
 
-def test_what_is_loaded_has_all_that_was_saved(model, tmp_path):
+def test_a_loaded_model_has_all_that_was_saved(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
     again = LocalSVMClassificationModel.load(path)
@@ -61,7 +60,7 @@ def test_what_is_loaded_has_all_that_was_saved(model, tmp_path):
     assert len(again.coarse_cells) == len(model.coarse_cells)
 
 
-def test_a_directory_that_is_there_is_replaced_only_if_that_is_asked_for(model, tmp_path):
+def test_an_existing_directory_is_replaced_only_by_overwrite(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
     with pytest.raises(Exception, match="PATH_ALREADY_EXISTS"):
@@ -70,14 +69,14 @@ def test_a_directory_that_is_there_is_replaced_only_if_that_is_asked_for(model, 
     assert LocalSVMClassificationModel.load(path).n_cells == model.n_cells
 
 
-def test_a_model_of_another_kind_is_refused(model, tmp_path):
+def test_loading_a_model_of_another_class_raises(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
     with pytest.raises(InvalidFile, match="LocalSVMClassificationModel, not a"):
         LocalSVMRegressionModel.load(path)
 
 
-def test_a_model_that_has_lost_cells_is_refused(model, tmp_path):
+def test_a_model_with_missing_cells_raises(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
     again = LocalSVMClassificationModel.load(path)
@@ -89,14 +88,14 @@ def test_a_model_that_has_lost_cells_is_refused(model, tmp_path):
         LocalSVMClassificationModel.load(path).toLocal()
 
 
-def test_the_model_goes_home_as_a_model_file(model, tmp_path):
-    model.toLocal().save(tmp_path / "home.lsvm")
-    home = localsvm.load(tmp_path / "home.lsvm")
-    twin = PROBLEM.fit_on_one_machine(model.coarse_cells)
-    assert np.array_equal(home.predict_proba(PROBLEM.X), twin.predict_proba(PROBLEM.X))
+def test_a_model_is_converted_to_a_model_file(model, tmp_path):
+    model.toLocal().save(tmp_path / "local.lsvm")
+    local = localsvm.load(tmp_path / "local.lsvm")
+    twin = PROBLEM.fit_without_spark(model.coarse_cells)
+    assert np.array_equal(local.predict_proba(PROBLEM.X), twin.predict_proba(PROBLEM.X))
 
 
-def test_trained_cells_can_be_kept_in_files(spark, model, tmp_path):
+def test_trained_cells_are_written_to_a_checkpoint(spark, model, tmp_path):
     frame = frame_of(spark, PROBLEM.X, label=PROBLEM.y)
     kept = LocalSVMClassifier(**PROBLEM.on_spark, checkpoint=str(tmp_path / "cells")).fit(frame)
     assert spark.read.parquet(str(tmp_path / "cells")).count() == kept.n_cells

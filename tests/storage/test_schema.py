@@ -1,5 +1,9 @@
 """The schema of files: what is written is read again, and every field is checked."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from files import ModelFile
@@ -214,3 +218,11 @@ def test_no_field_of_a_model_file_goes_unchecked(kind, tmp_path):
                 except InvalidFile as error:
                     assert "makes no sense" in str(error) or "damaged" in str(error)
     assert not changed
+
+
+def test_hand_made_files_with_right_checksums_load_or_are_refused():
+    """A million mutants take half an hour: python tools/fuzz_models.py --mutants 1000000."""
+    tool = Path(__file__).parents[2] / "tools" / "fuzz_models.py"
+    found = subprocess.run([sys.executable, tool, "--mutants", "2000"], capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "later" not in found.stdout

@@ -9,8 +9,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
+from localsvm.estimators.parameters import count_threads
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVR
 from localsvm.estimators.state import read_parameters
 from localsvm.storage.model_file import StoredModel, open_model
@@ -62,6 +64,10 @@ def estimator_of(stored: StoredModel, what: str) -> LocalEstimator:
     fields = Fields(stored.info, what).part("estimator")
     kind = _KINDS[fields.read("name", text(*_KINDS))]
     estimator = kind(**read_parameters(fields, kind._get_param_names(), stored.model))
+    try:
+        count_threads(estimator.n_jobs)  # the one parameter that prediction needs
+    except InvalidParameter as error:
+        raise fields.refuse(str(error)) from error
     estimator._restore(stored, fields.part("fitted"))
     return estimator
 

@@ -20,6 +20,7 @@ from localsvm.storage.schema import (
     ORDERED,
     POSITIVE,
     RISK,
+    WIDTH,
     Range,
     Schema,
     array,
@@ -38,7 +39,7 @@ _SUM = schema(
     KernelSum,
     {
         "outputs": array(np.int64, "n_sum_outputs", within=NOT_NEGATIVE, below="n_outputs"),
-        "width": real(POSITIVE),
+        "width": real(WIDTH),
         "support_vectors": array(np.float32, "n_support", "n_features", within=FINITE),
         "coefficients": array(np.float32, "n_sum_outputs", "n_support", within=FINITE),
     },
@@ -74,7 +75,7 @@ CELL: Schema[TrainedCell] = schema(
     {
         "number": integer(),
         "functions": _FUNCTIONS,
-        "width": array(np.float64, "n_problems", within=POSITIVE),
+        "width": array(np.float64, "n_problems", within=WIDTH),
         "lam": array(np.float64, "n_problems", within=POSITIVE),
         "radius": real(NOT_NEGATIVE),
         "n_samples": integer(),

@@ -15,6 +15,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ def mutate(values: dict, random_state: random.Random) -> None:
         elif isinstance(value, np.ndarray) and random_state.random() < 0.7:
             parent[name] = odd_array(value, random_state)
         else:
-            parent[name] = random_state.choice(ODD_VALUES)
+            parent[name] = deepcopy(random_state.choice(ODD_VALUES))
 
 
 def try_mutant(content: bytes, X: object, path: Path) -> str:

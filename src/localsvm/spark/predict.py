@@ -24,18 +24,26 @@ from pyspark import TaskContext
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf
-from pyspark.sql.types import ArrayType, BinaryType, DoubleType, IntegerType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    CalendarIntervalType,
+    DoubleType,
+    IntegerType,
+    StructField,
+    StructType,
+)
 
 from localsvm.data.scaling import Scaling, no_scaling
 from localsvm.decision.calibration import Calibration
-from localsvm.errors import InvalidData
+from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import predict_classes, predict_scores
 from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
-from localsvm.spark.rows import FeatureColumns, feature_column, matrix_of, quoted
+from localsvm.spark.rows import FeatureColumns, feature_column, find_column, matrix_of, quoted
 from localsvm.spark.training import frame_schema
 from localsvm.storage.model_file import model_bytes, read_model
 from localsvm.storage.parts import PARTITION
@@ -136,10 +144,37 @@ def transform(
     labels = getattr(model.estimator, "classes_", None)
     classes = None if labels is None else tuple(labels.tolist())
     reader = Reader(features, model.headline.model.n_features, classes)
+    _check_new(names, frame)
     x = feature_column(frame, features)
-    if by == "shuffle" or (by == "auto" and model.n_bytes > BROADCAST_BYTES):
-        return _by_shuffle(model, frame, x, reader, names)
-    return _by_broadcast(model, frame, x, reader, names)
+    if by == "shuffle":
+        _check_shuffle(frame)
+    elif by == "auto":
+        by = "shuffle" if model.n_bytes > BROADCAST_BYTES and not _unshufflable(frame) else "broadcast"
+    return (_by_shuffle if by == "shuffle" else _by_broadcast)(model, frame, x, reader, names)
+
+
+def _check_new(names: Outputs, frame: DataFrame) -> None:
+    """Refuse columns of predictions that the frame has already: nothing of the caller's is replaced."""
+    parameters = {"predictionCol": names.prediction, "rawPredictionCol": names.raw, "probabilityCol": names.probability}
+    for parameter, name in parameters.items():
+        if name and (found := find_column(frame, name)) is not None:
+            raise InvalidParameter(
+                f"{parameter}={name!r}, but the data frame has a column {found!r} already. Drop it, or choose "
+                "another name."
+            )
+
+
+def _unshufflable(frame: DataFrame) -> str | None:
+    """Return why rows of a frame cannot be shuffled to the cells; None if they can."""
+    if frame.isStreaming:
+        return "rows of a stream cannot be shuffled to the cells"
+    intervals = [field.name for field in frame.schema.fields if isinstance(field.dataType, CalendarIntervalType)]
+    return f"column {intervals[0]!r} has calendar intervals, which Arrow does not transfer" if intervals else None
+
+
+def _check_shuffle(frame: DataFrame) -> None:
+    if (why := _unshufflable(frame)) is not None:
+        raise InvalidParameter(f"transform_by='shuffle', but {why}. Use transform_by='broadcast'.")
 
 
 # ----------------------------------------------------------------------------------------- broadcast
@@ -161,7 +196,7 @@ def _predictor(reader: Reader, file: bytes) -> Predictor:
 
 
 def _unused(name: str, frame: DataFrame) -> str:
-    while name in frame.columns:
+    while name in {column.lower() for column in frame.columns}:
         name += "_"
     return name
 
@@ -183,21 +218,23 @@ class _Route:
 def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
     whole = model.headline.model
     route = _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=no_scaling(whole.n_features)))
-    rows = _routed_rows(frame, x, route)
+    hidden = _unused("features", frame)
+    columns = [f"c{number}" for number in range(len(frame.columns))]  # unlike names, these are all different
+    rows = _routed_rows(frame.withColumn(hidden, x).toDF(*columns, hidden), columns, hidden, route)
     cells = _routed_cells(model.cells, rows)
     meeting = rows.unionByName(cells).repartitionById(len(model.coarse), "coarse")
     predictions = meeting.sortWithinPartitions(F.col("cell").isNull()).mapInArrow(
         partial(_predict_partition, route), StructType([rows.schema["row"], StructField("out", StructType(_OUTPUTS))])
     )
-    outputs = names.columns("out")
-    kept = [F.col("row").getField(name).alias(name) for name in frame.columns if name not in outputs]
-    return predictions.select(*kept, *(column.alias(name) for name, column in outputs.items()))
+    kept = [F.col("row").getField(column).alias(name) for column, name in zip(columns, frame.columns, strict=True)]
+    return predictions.select(*kept, *(column.alias(name) for name, column in names.columns("out").items()))
 
 
-def _routed_rows(frame: DataFrame, x: Column, route: _Route) -> DataFrame:
+def _routed_rows(frame: DataFrame, columns: list[str], x: str, route: _Route) -> DataFrame:
     kind = StructType([StructField("coarse", IntegerType(), False), StructField("x", BinaryType(), False)])
-    row = F.struct(*(F.col(quoted(name)) for name in frame.columns))
-    routed = frame.select(arrow_udf(_router(route), kind)(x).alias("to"), row.alias("row"))
+    routed = frame.select(
+        arrow_udf(_router(route), kind)(F.col(quoted(x))).alias("to"), F.struct(*columns).alias("row")
+    )
     no_cell = F.lit(None).cast(f"struct<{frame_schema(_CELL)}>").alias("cell")
     return routed.select("to.coarse", "to.x", "row", no_cell)
 

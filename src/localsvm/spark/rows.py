@@ -61,6 +61,11 @@ def feature_column(frame: DataFrame, features: FeatureColumns) -> Column:
         return found if isinstance(kind.elementType, FloatType | DoubleType) else found.cast("array<double>")
     if _is_number(kind):
         return F.array(found.cast("double"))
+    if type(kind).__module__.startswith("pyspark.mllib"):
+        raise InvalidData(
+            f"column {features!r} has vectors of the old package pyspark.mllib: convert them with "
+            "MLUtils.convertVectorColumnsToML."
+        )
     raise InvalidData(
         f"column {features!r} has type {kind.simpleString()}: give a column of vectors (see VectorAssembler) or of "
         "arrays of numbers, or a list of numeric columns."
@@ -83,10 +88,18 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def find_column(frame: DataFrame, name: str) -> str | None:
+    """Return the name as the frame spells it, or None; case matters only if spark.sql.caseSensitive says so."""
+    if name in frame.columns or frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
+        return name if name in frame.columns else None
+    return next((column for column in frame.columns if column.lower() == name.lower()), None)
+
+
 def _column(frame: DataFrame, name: str, parameter: str) -> tuple[Column, DataType]:
-    if name not in frame.columns:
+    found = find_column(frame, name)
+    if found is None:
         raise InvalidParameter(f"{parameter}={name!r}, but the columns are {', '.join(map(repr, frame.columns))}.")
-    return F.col(quoted(name)), frame.schema[name].dataType
+    return F.col(quoted(found)), frame.schema[found].dataType
 
 
 def _is_number(kind: DataType) -> bool:

@@ -188,7 +188,8 @@ def match_columns(
 
 
 def _by_position(count: int, schema: Schema, file: str, ignored: Collection[str]) -> tuple[str, ...]:
-    names = tuple(name for name in schema.names if name not in ignored)
+    # The labels of a sparse file are not among its indices, whatever the model calls its target.
+    names = tuple(name for name in schema.names if name not in ignored and (name.isdecimal() or not schema.sparse))
     if schema.sparse and 0 < len(names) < count:
         names = tuple(str(int(names[0]) + position) for position in range(count))
     if len(names) != count:

@@ -19,7 +19,9 @@ from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
 from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
+from localsvm.data.files.formats import STANDARD
 from localsvm.data.files.loading import Loaded, MemoryBudget, Roles, load
+from localsvm.data.files.table import listed
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
@@ -27,6 +29,7 @@ from localsvm.estimators.parameters import check_memory
 from localsvm.fit.forecast import Forecast
 from localsvm.fit.memory import available_memory, give_back_large_blocks
 from localsvm.storage.checkpoint import Checkpoint
+from localsvm.storage.manifest import NAME as MANIFEST
 from localsvm.storage.manifest import read_manifest
 
 ESTIMATORS: dict[str, type[LocalEstimator]] = {
@@ -106,12 +109,31 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
     task = _task(options, loaded)
     estimator = _estimator(task, options)
     if options.checkpoint is not None:
-        estimator.checkpoint = Checkpoint(options.checkpoint, {"train": _for_resume(options, task)})
+        columns = list(loaded.table.shown or ())
+        _check_columns(options.checkpoint, columns)
+        info = {"train": _for_resume(options, task), "columns": columns}
+        estimator.checkpoint = Checkpoint(options.checkpoint, info)
     work.phase("scaling and partitioning")
     estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
     return _Trained(estimator, task, len(loaded.table.X))
+
+
+def _check_columns(checkpoint: str, columns: list[str]) -> None:
+    """Raise `InvalidParameter` if the columns of a checkpoint are others; the fit itself only sees their values."""
+    if not Path(checkpoint, MANIFEST).exists():
+        return
+    known = read_manifest(checkpoint).info.get("columns", columns)
+    if known == columns:
+        return
+    gone, new = sorted(set(known) - set(columns)), sorted(set(columns) - set(known))
+    found = [f"it has {listed(gone)} that the data lacks"] if gone else []
+    found += [f"it lacks {listed(new)} of the data"] if new else []
+    difference = " and ".join(found) or "its columns have another order"
+    raise InvalidParameter(
+        f"checkpoint={checkpoint!r} was made by another fit: {difference}. Give another directory, or train as before."
+    )
 
 
 def run_forecast(options: TrainOptions, out: Output) -> None:
@@ -208,7 +230,8 @@ def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
     """Return the options with absolute paths."""
     kept = {**asdict(options), "task": task}
     for name in ("data", "output", "checkpoint", "workspace"):
-        kept[name] = kept[name] and str(Path(kept[name]).resolve())
+        if kept[name] and kept[name] != STANDARD:
+            kept[name] = str(Path(kept[name]).resolve())
     return kept
 
 

@@ -43,6 +43,10 @@ class Table:
     """The lists, by column."""
     labels: tuple[str, ...] | None = None
     """What the columns are called, if they are."""
+    shown: tuple[str, ...] | None = None
+    """What errors call the columns of a file, with or without names."""
+    first_row: int = 0
+    """What errors call the first row: 0 in an array; in a file rows are counted from 1."""
 
     def __len__(self) -> int:
         """Return the number of rows."""

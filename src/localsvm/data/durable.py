@@ -49,7 +49,7 @@ def replacing_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 def cannot_write(path: str | os.PathLike[str], error: OSError) -> CannotWrite:
     """Return an error of the system as a sentence."""
-    reason = error.strerror or str(error)
+    reason = str(error) if error.errno is None else os.strerror(error.errno)  # not pyarrow's words around it
     return CannotWrite(
         f"cannot write {os.fspath(path)!r}: {reason[:1].lower()}{reason[1:]}. What is there was not changed; give "
         "another path, or free space for this one."

@@ -31,7 +31,8 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     else:
         table = Table(_read_numbers(estimator, X, reset=reset))
     imputes = estimator.missing == "impute" if reset else known is not None and known.fills is not None
-    _check_finite(table.X, getattr(estimator, "feature_names_in_", None), impute=imputes)
+    names = getattr(estimator, "feature_names_in_", None) if table.shown is None else table.shown
+    _check_finite(table, names, impute=imputes)
     return table
 
 
@@ -73,33 +74,33 @@ def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[n
     return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
 
 
-def _check_finite(X: RowSource, names: Sequence[str] | None, *, impute: bool) -> None:
+def _check_finite(table: Table, names: Sequence[str] | None, *, impute: bool) -> None:
     """Refuse infinity, and NaN if it is not to be imputed, saying where the first ones are and how many."""
-    numbers = [X.stored] if isinstance(X, SparseRows) else read_blocks(X)
+    numbers = [table.X.stored] if isinstance(table.X, SparseRows) else read_blocks(table.X)
     if all(np.isfinite(block).all() for block in numbers):
         return
     if not impute:
         advice = 'Drop these rows, or pass missing="impute".'
-        _refuse_values(X, np.isnan, names, "missing values (NaN or None; first", advice)
-    _refuse_values(X, np.isinf, names, "infinite values (inf; first", "Drop these rows, or give finite numbers.")
+        _refuse_values(table, np.isnan, names, "missing values (NaN or None; first", advice)
+    _refuse_values(table, np.isinf, names, "infinite values (inf; first", "Drop these rows, or give finite numbers.")
 
 
 def _refuse_values(
-    X: RowSource,
+    table: Table,
     test: Callable[[NDArray[Any]], NDArray[np.bool_]],
     names: Sequence[str] | None,
     what: str,
     advice: str,
 ) -> None:
+    X = table.X
     rows, columns = X.where(test) if isinstance(X, SparseRows) else _where(X, test)
     if len(rows) == 0:
         return
     column = int(columns.min())
     rows = rows[columns == column]
     others = _and_others(len(np.unique(columns)) - 1)
-    raise InvalidData(
-        f"column {_label(names, column)} has {len(rows)} {what} at row {int(rows.min())}){others}. {advice}"
-    )
+    row = table.first_row + int(rows.min())
+    raise InvalidData(f"column {_label(names, column)} has {len(rows)} {what} at row {row}){others}. {advice}")
 
 
 def _where(

@@ -24,6 +24,7 @@ from localsvm.storage.checkpoint import Checkpoint
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_MOST_THREADS = 4096  # more than machines have cores, and less than systems refuse to start
 
 
 def fit_parameters(estimator: BaseEstimator) -> FitParameters:
@@ -137,6 +138,11 @@ def count_threads(n_jobs: object) -> int:
         return int(joblib.cpu_count())
     if isinstance(n_jobs, numbers.Integral) and not isinstance(n_jobs, bool) and n_jobs != 0:
         count = int(n_jobs)
+        if count > _MOST_THREADS:
+            raise InvalidParameter(
+                f"n_jobs={count}: at most {_MOST_THREADS} threads can be started. Give the number of threads, or None "
+                "for all cores."
+            )
         return count if count > 0 else max(1, int(joblib.cpu_count()) + 1 + count)
     raise InvalidParameter(f"n_jobs={n_jobs!r}: give the number of threads, or None for all cores.")
 

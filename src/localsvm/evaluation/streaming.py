@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
+from localsvm.data.files.numbers import check_target, check_weight
 from localsvm.data.files.reading import read_ahead
 from localsvm.data.files.table import Kind
 from localsvm.data.rows import ScaledRows
@@ -57,14 +58,14 @@ class Features:
         """Return an uninitialized array for rows."""
         return np.empty((n_rows, len(self.names)), dtype=self.dtype)
 
-    def table(self, batches: Sequence[Any], X: NDArray[Any]) -> Table:
-        """Fill X with the rows of batches and return it as a table."""
+    def table(self, batches: Sequence[Any], X: NDArray[Any], first_row: int) -> Table:
+        """Fill X with the rows of batches and return it as a table; `first_row` is the number of its first row."""
         codes = {name: CategoryCodes(name) for name in self.categories}
         begin = 0
         for batch in batches:
             begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
         lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
-        return Table(X, lists, self.labels)
+        return Table(X, lists, self.labels, self.names, first_row)
 
 
 def predict_batches(
@@ -141,12 +142,14 @@ def _with_rows(
 ) -> Generator[tuple[Any, ScaledRows], None, None]:
     """Yield the columns to keep, and scaled rows. Two buffers alternate: allocating takes longer than filling."""
     used: deque[Any] = deque([None, None], maxlen=2)
+    first_row = 1
     parts = file.batches((*keep, *features.names), min(rows, _READ_ROWS))
     while batches := list(islice(parts, max(1, rows // _READ_ROWS))):
         n_rows = sum(batch.num_rows for batch in batches)
         buffer = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.buffer(n_rows)
         used.append(buffer)
-        checked = check_rows(estimator, features.table(batches, buffer[:n_rows]))
+        checked = check_rows(estimator, features.table(batches, buffer[:n_rows], first_row))
+        first_row += n_rows
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
         yield kept, ScaledRows.of(checked, estimator.model_.scaling)
 
@@ -229,17 +232,18 @@ def evaluate_file(
     done = 0
     for batch, prepared in read_ahead(_with_rows(estimator, file, features, tuple(others), rows), 1):
         mass = None if weight is None else to_numbers(batch, [weight])[:, 0]
-        evaluator.add(prepared, _truth(estimator, batch.column(target), target, file.name), mass)
+        if mass is not None:
+            check_weight(mass, str(weight), file.name, done + 1)
+        check_target(batch.column(target), target, file.name, done + 1)
+        evaluator.add(prepared, _truth(estimator, batch.column(target), target), mass)
         done += batch.num_rows
         if on_rows is not None:
             on_rows(done, file.n_rows)
     return evaluator.result()
 
 
-def _truth(estimator: LocalEstimator, column: Any, name: str, file: str) -> NDArray[Any]:
+def _truth(estimator: LocalEstimator, column: Any, name: str) -> NDArray[Any]:
     """Return a target column, as text if the classes of the estimator are text."""
-    if column.null_count:
-        raise InvalidData(f"the target {name!r} of {file} has {column.null_count} missing values. Drop these rows.")
     if isinstance(estimator, LocalSVC) and estimator.classes_.dtype.kind in "UO":
         codes = CategoryCodes(name)
         places = codes.encode(column)

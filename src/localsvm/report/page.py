@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from localsvm.data.durable import replacing
 from localsvm.errors import InvalidParameter
 from localsvm.evaluation.result import Evaluation
 from localsvm.report import tables
@@ -100,7 +101,12 @@ def write_report(
             f"{len(estimator.model_.cells)}. Pass an evaluation of this model."
         )
     path = Path(path)
-    path.write_text(_page(estimator, evaluation, title), encoding="utf-8")
+    page = _page(estimator, evaluation, title)
+    if path.is_fifo() or path.is_char_device():  # like /dev/stdout, which must not be replaced
+        path.write_bytes(page.encode())
+        return path
+    with replacing(path) as file:
+        file.write(page.encode())
     return path
 
 

@@ -80,8 +80,8 @@ def test_features_can_be_selected_or_ignored(table, tmp_path):
 @pytest.mark.parametrize(
     ("columns", "roles", "message"),
     [
-        ({"x": [1.0], "y": [None]}, Roles("y"), "target 'y' of .* is missing at row 0"),
-        ({"x": [1.0, 2.0], "y": ["a", None]}, Roles("y"), "target 'y' of .* is missing at row 1"),
+        ({"x": [1.0], "y": [None]}, Roles("y"), "target 'y' of .* is missing at row 1"),
+        ({"x": [1.0, 2.0], "y": ["a", None]}, Roles("y"), "target 'y' of .* is missing at row 2"),
         ({"y": [1.0]}, Roles("y"), "no features: its only columns are 'y'"),
         ({"x": [1.0]}, Roles("y"), "lacks the column 'y'"),
         ({"x": [1.0], "y": [[1]]}, Roles("y"), "give a column of numbers or of text"),

@@ -50,7 +50,7 @@ def open_parquet(path: Path, name: str, options: FileOptions) -> TableFile:
     if path.is_dir():
         parts, arrow = _parts(path, name)
     else:
-        check_content(path, "parquet")
+        check_content(path, "parquet", name)
         parts, arrow = [_Part(path, {})], _open_parquet(path).schema_arrow
     schema = Schema.of(arrow, name, options.categories)
     n_rows = 0
@@ -76,7 +76,7 @@ def _parts(directory: Path, name: str) -> tuple[list[_Part], Any]:
     if not paths:
         raise InvalidData(f"{name} is a directory without parquet files. Give a file, or a directory that has some.")
     for path in paths:
-        check_content(path, "parquet")
+        check_content(path, "parquet", str(path))
     files = [str(path) for path in paths]
     dataset = ds.dataset(files, format="parquet", partitioning="hive", partition_base_dir=str(directory))
     parts = [

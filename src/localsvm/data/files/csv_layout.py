@@ -124,7 +124,7 @@ def find_layout(path: Path, name: str, options: FileOptions) -> tuple[CsvLayout,
         start = stream.read(START_BYTES)
     encoding = options.encoding or _encoding_of(start)
     text = _decode_start(start, encoding, name)
-    delimiter = options.delimiter or ("\t" if path.suffix.lower() in (".tsv", ".tab") else _sniff_delimiter(text))
+    delimiter = options.delimiter or ("\t" if Path(name).suffix.lower() in (".tsv", ".tab") else _sniff_delimiter(text))
     header = _sniff_header(text, delimiter) if options.header is None else options.header
     layout = CsvLayout(path, name, delimiter, encoding, (*MISSING, *options.missing_values), header)
     is_one_line = len(start) < START_BYTES and len(text.lstrip("\r\n").splitlines()) == 1

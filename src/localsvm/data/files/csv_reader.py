@@ -177,7 +177,7 @@ def _line_number(layout: CsvLayout, row: Any) -> int:
     """Return the line where a row begins; quoted line breaks make it larger than the number of the row."""
     text = row.text.encode(layout.encoding).split(b"\n")[0].rstrip(b"\r")
     number = 0
-    for block in line_blocks(layout.path, START_BYTES):
+    for block in line_blocks(layout.path, layout.name, START_BYTES):
         for line in block.split(b"\n")[: block.count(b"\n") or 1]:
             number += 1
             if number >= row.number and line.rstrip(b"\r") == text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,6 +51,16 @@ _MAGIC = {
     b"\x28\xb5\x2f\xfd": "a file compressed with zstd",
     b"\x04\x22\x4d\x18": "a file compressed with lz4",
 }
+_COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4"}
+_FORMAT_MAGIC = {
+    b"PAR1": "parquet",
+    ARROW_MAGIC: "arrow",
+    b"\xff\xff\xff\xff": "arrow",  # a stream
+    b"\x93NUMPY": "npy",
+    b"PK\x03\x04": "npz",
+}
+_SNIFFED_BYTES = 1 << 16
+_LIBSVM_LINE = re.compile(rb"[+-]?[\d.][\d.eE+-]*(\s+qid:\d+)?(\s+\d+:[+-]?[\d.][\d.eE+-]*)*")
 _EXPECTED = {"parquet": b"PAR1", "npz": b"PK\x03\x04", "npy": b"\x93NUMPY"}
 
 
@@ -127,17 +138,21 @@ def _is_encoding(name: str) -> bool:
 
 def format_of(path: Path, options: FileOptions) -> str:
     """Return the format given in the options, else the one of the file's ending."""
-    if options.format is not None:
-        return options.format
-    endings = [ending.lower() for ending in path.suffixes]
-    if endings and endings[-1] in COMPRESSIONS:
-        endings.pop()
-    if endings and endings[-1] in ENDINGS:
-        return ENDINGS[endings[-1]]
+    format = options.format or format_of_ending(path)
+    if format is not None:
+        return format
     raise InvalidData(
         f"{path}: the format is unknown, because the name has none of the endings {', '.join(ENDINGS)}. Rename the "
         f"file, or give its format, one of {', '.join(FORMATS)}."
     )
+
+
+def format_of_ending(path: Path) -> str | None:
+    """Return the format of a file by its ending, None if that is unknown."""
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] in COMPRESSIONS:
+        endings.pop()
+    return ENDINGS.get(endings[-1]) if endings else None
 
 
 def compression_of(path: Path) -> str | None:
@@ -145,13 +160,37 @@ def compression_of(path: Path) -> str | None:
     return COMPRESSIONS.get(path.suffix.lower())
 
 
-def check_content(path: Path, format: str) -> None:
-    """Raise `InvalidData` if the first bytes of a file are those of another format."""
+def sniff_compression(path: Path) -> str | None:
+    """Return the compression of a file by its first bytes, None if it is not compressed."""
+    return _COMPRESSION_MAGIC.get(_magic_of(path) or b"")
+
+
+def sniff_format(path: Path) -> str:
+    """Return the format of a file that is not compressed, by its content; csv if it is no other one."""
+    with path.open("rb") as file:
+        start = file.read(_SNIFFED_BYTES)
+    found = next((format for magic, format in _FORMAT_MAGIC.items() if start.startswith(magic)), None)
+    return found or ("libsvm" if _is_libsvm(start) else "csv")
+
+
+def _is_libsvm(start: bytes) -> bool:
+    """Return whether all lines are those of a LIBSVM file, and one has an index; the last may be cut off."""
+    text = start if len(start) < _SNIFFED_BYTES else start[: max(start.rfind(b"\n"), start.rfind(b" "))]
+    lines = [line.partition(b"#")[0].strip() for line in text.split(b"\n")]
+    return any(b":" in line for line in lines) and all(_LIBSVM_LINE.fullmatch(line) for line in lines if line)
+
+
+def _magic_of(path: Path) -> bytes | None:
     with path.open("rb") as file:
         start = file.read(8)
-    if not start:
-        raise InvalidData(f"{path} is empty.")
-    found = next((magic for magic in _MAGIC if start.startswith(magic)), None)
+    return next((magic for magic in _MAGIC if start.startswith(magic)), None)
+
+
+def check_content(path: Path, format: str, name: str) -> None:
+    """Raise `InvalidData` if the first bytes of a file are those of another format; `name` is for the error."""
+    found = _magic_of(path)
+    if found is None and path.stat().st_size == 0:
+        raise InvalidData(f"{name} is empty.")
     if format == "arrow":
         is_wrong = found not in (None, ARROW_MAGIC)
     elif format in _EXPECTED:
@@ -161,6 +200,6 @@ def check_content(path: Path, format: str) -> None:
     if is_wrong:
         content = "another format" if found is None else _MAGIC[found]
         raise InvalidData(
-            f"{path} is expected to be {format}, by its name or the given format, but its first bytes are those of "
+            f"{name} is expected to be {format}, by its name or the given format, but its first bytes are those of "
             f"{content}. Rename it, or give its format."
         )

@@ -61,7 +61,7 @@ class _Extent:
 
 def _find_extent(path: Path, name: str) -> _Extent:
     n_rows, first, last = 0, 1, 0
-    for block in line_blocks(path, _BLOCK_BYTES):
+    for block in line_blocks(path, name, _BLOCK_BYTES):
         for line in block.split(b"\n"):
             entries = _ends(line)
             n_rows += bool(entries)
@@ -83,7 +83,7 @@ def _ends(line: bytes) -> list[bytes]:
 
 def _read(path: Path, name: str, names: tuple[str, ...], target: str, rows: int) -> Iterator[Any]:
     line_number = 1
-    for block in line_blocks(path, _BLOCK_BYTES):
+    for block in line_blocks(path, name, _BLOCK_BYTES):
         X, y = _parse(block, name, line_number)
         line_number += block.count(b"\n")
         for begin in range(0, len(y), rows):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
-from localsvm.data.files.numbers import CategoryCodes, number_type, to_numbers
+from localsvm.data.files.numbers import CategoryCodes, check_target, check_weight, number_type, to_numbers
 from localsvm.data.files.table import BATCH_ROWS, Schema, TableFile
 from localsvm.data.labels import Labels
 from localsvm.errors import InvalidData
@@ -97,16 +97,18 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
     weight: list[NDArray[np.float64]] | None = [] if roles.weight else None
     wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
     for batch in file.batches(wanted, BATCH_ROWS):
-        target.add(batch.column(roles.target), len(rows))
+        first_row = 1 + len(rows)
+        target.add(batch.column(roles.target), first_row)
         if weight is not None:
             weight.append(to_numbers(batch, [str(roles.weight)])[:, 0].astype(np.float64))
+            check_weight(weight[-1], str(roles.weight), file.name, first_row)
         rows.append(to_numbers(batch, names, codes=codes))
         if on_rows is not None:
             on_rows(len(rows), file.n_rows)
     if len(rows) == 0:
         raise InvalidData(f"{file.name} has no rows.")
     categories = {j: codes[name].names for j, name in enumerate(names) if name in codes}
-    table = Table(rows.finish(), categories, names if schema.named else None)
+    table = Table(rows.finish(), categories, names if schema.named else None, names, first_row=1)
     return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
 
 
@@ -152,13 +154,8 @@ class _Target:
         self._codes = CategoryCodes(name) if column.kind == "category" else None
         self._parts: list[NDArray[Any]] = []
 
-    def add(self, column: Any, begin: int) -> None:
-        missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
-        if missing.any():
-            row = begin + int(missing.argmax())
-            raise InvalidData(
-                f"the target {self._name!r} of {self._file} is missing at row {row}. Drop rows without a target."
-            )
+    def add(self, column: Any, first_row: int) -> None:
+        check_target(column, self._name, self._file, first_row)
         if self._codes is None:
             self._parts.append(column.to_numpy(zero_copy_only=False))
         else:

@@ -205,6 +205,27 @@ def column_numbers(column: Any, label: str) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
 
 
+def check_target(column: Any, label: str, file: str, first_row: int) -> None:
+    """Raise `InvalidData` if a target is missing or infinite; the first value is that of row `first_row`."""
+    missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    wrong = missing | np.isinf(column.fill_null(0)) if pa.types.is_floating(column.type) else missing
+    if wrong.any():
+        place = int(wrong.argmax())
+        what = "missing" if missing[place] else "infinite"
+        raise InvalidData(f"the target {label!r} of {file} is {what} at row {first_row + place}. Drop such rows.")
+
+
+def check_weight(weight: NDArray[Any], label: str, file: str, first_row: int) -> None:
+    """Raise `InvalidData` if a weight is missing, infinite or negative; the first one is that of row `first_row`."""
+    wrong = ~(np.isfinite(weight) & (weight >= 0))
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise InvalidData(
+            f"the weight {label!r} of {file} is {weight[place]:g} at row {first_row + place}. Weights are finite "
+            "numbers of at least 0; rows of weight 0 are ignored."
+        )
+
+
 def _refusal(kind: Any, label: str) -> str:
     if is_text(kind) or pa.types.is_dictionary(kind):
         return f"column {label!r} has text where numbers are needed. Declare it a category, or drop it."

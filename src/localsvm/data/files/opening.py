@@ -1,11 +1,9 @@
-"""Opening a table for reading: a file of any format, standard input, or a data frame."""
+"""Opening a table for reading: a file of any format, a pipe, standard input, or a data frame."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import sys
-import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -18,6 +16,7 @@ from localsvm.data.files.binary_readers import open_arrow, open_npy, open_npz, o
 from localsvm.data.files.csv_reader import open_csv
 from localsvm.data.files.formats import STANDARD, FileOptions, check_content, format_of
 from localsvm.data.files.libsvm_reader import open_libsvm
+from localsvm.data.files.pipes import Copy, copy_pipe
 from localsvm.data.files.reading import explained
 from localsvm.data.files.table import Schema, TableFile
 from localsvm.data.frames import is_frame
@@ -35,6 +34,7 @@ _OPEN: Mapping[str, Open] = {
 }
 
 _FRAME = "the data frame"
+_STANDARD_INPUT = "standard input"
 
 
 def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
@@ -43,8 +43,9 @@ def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
     Parameters
     ----------
     source : path or DataFrame
-        A file, a directory of parquet files, "-" for standard input (csv, unless the options name another format), or
-        a data frame of pandas, polars or pyarrow.
+        A file, a directory of parquet files, a pipe (read once, through a temporary file; its format is that of its
+        ending or of its content), "-" for standard input (csv, unless the options name another format), or a data
+        frame of pandas, polars or pyarrow.
     options : FileOptions, optional
         What cannot be detected, or is to be read differently.
 
@@ -88,18 +89,31 @@ def _open_path(path: Path, name: str, options: FileOptions) -> TableFile:
             return open_parquet(path, name, options)
         if not path.exists():
             raise InvalidData(f"{name}: there is no such file.")
-        format = format_of(path, options)
-        check_content(path, format)
-        return _OPEN[format](path, name, options)
+        if not (path.is_file() or path.is_dir()):
+            copy, format = copy_pipe(path, name)
+            return _open_copy(copy, name, replace(options, format=options.format or format))
+        return _open_regular(path, name, options)
+
+
+def _open_regular(path: Path, name: str, options: FileOptions) -> TableFile:
+    format = format_of(path, options)
+    check_content(path, format, name)
+    return _OPEN[format](path, name, options)
 
 
 def _open_standard_input(options: FileOptions) -> TableFile:
-    """Copy standard input to a temporary file, which can be read again; it is deleted with the `TableFile`."""
-    copy = tempfile.NamedTemporaryFile(prefix="localsvm-")  # noqa: SIM115
-    shutil.copyfileobj(sys.stdin.buffer, copy)
-    copy.flush()
-    options = replace(options, format=options.format or "csv")
-    file = _open_path(Path(copy.name), "standard input", options)
+    with explained(_STANDARD_INPUT):
+        copy = Copy(sys.stdin.buffer, _STANDARD_INPUT)
+        return _open_copy(copy, _STANDARD_INPUT, replace(options, format=options.format or "csv"))
+
+
+def _open_copy(copy: Copy, name: str, options: FileOptions) -> TableFile:
+    """Open a temporary file, which is deleted with the `TableFile`."""
+    try:
+        file = _open_regular(copy.path, name, options)
+    except BaseException:
+        copy.close()
+        raise
     weakref.finalize(file, copy.close)
     return file
 

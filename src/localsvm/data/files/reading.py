@@ -46,8 +46,8 @@ def open_bytes(path: Path) -> Any:
     return pa.input_stream(str(path), compression=compression_of(path))
 
 
-def line_blocks(path: Path, size: int) -> Iterator[bytes]:
-    """Yield the bytes of a file in blocks of about `size` that consist of whole lines."""
+def line_blocks(path: Path, name: str, size: int) -> Iterator[bytes]:
+    """Yield the bytes of a file in blocks of about `size` that consist of whole lines; `name` is for errors."""
     rest = b""
     with open_bytes(path) as stream:
         while chunk := stream.read(size):
@@ -55,7 +55,7 @@ def line_blocks(path: Path, size: int) -> Iterator[bytes]:
             if end:
                 yield lines + end
             elif len(rest) > MAX_LINE_BYTES:
-                raise InvalidData(f"{path} has a line of more than {MAX_LINE_BYTES >> 20} MiB. Is it a text file?")
+                raise InvalidData(f"{name} has a line of more than {MAX_LINE_BYTES >> 20} MiB. Is it a text file?")
     if rest:
         yield rest
 

@@ -84,7 +84,7 @@ class Schema:
         """Raise `InvalidData` if columns are missing, with suggestions of similar names."""
         missing = [name for name in names if name not in self and not (self.sparse and name.isdecimal())]
         if missing:
-            raise InvalidData(f"{file} lacks {_listed(missing)}.{_suggestions(missing, self.names)} {self._summary()}")
+            raise InvalidData(f"{file} lacks {listed(missing)}.{_suggestions(missing, self.names)} {self._summary()}")
 
     def _summary(self) -> str:
         if len(self.names) <= 12:
@@ -188,7 +188,8 @@ def match_columns(
 
 
 def _by_position(count: int, schema: Schema, file: str, ignored: Collection[str]) -> tuple[str, ...]:
-    names = tuple(name for name in schema.names if name not in ignored)
+    # The labels of a sparse file are not among its indices, whatever the model calls its target.
+    names = tuple(name for name in schema.names if name not in ignored and (name.isdecimal() or not schema.sparse))
     if schema.sparse and 0 < len(names) < count:
         names = tuple(str(int(names[0]) + position) for position in range(count))
     if len(names) != count:
@@ -210,7 +211,7 @@ def _check_kind(expected: Kind | None, name: str, schema: Schema, file: str) -> 
         )
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Return names of columns as part of a sentence, shortened if there are many."""
     if len(names) == 1:
         return f"the column {names[0]!r}"
@@ -240,7 +241,7 @@ def check_names(names: Sequence[str], file: str) -> None:
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
         raise InvalidData(
-            f"{file} has {_listed(repeated)} more than once. Give every column its own name; if the first line of a "
+            f"{file} has {listed(repeated)} more than once. Give every column its own name; if the first line of a "
             "csv file is not its header, say so (header=False)."
         )
 

@@ -23,18 +23,6 @@ def absent_rates(class_weight: FloatArray, single: NDArray[np.bool_]) -> FloatAr
     more sample and one more cell being added to what was seen; the rate is a_c among the cell's weight. It never
     exceeds 1/k^2 for k classes: all absent ones together stay less probable than the likeliest class that is present.
 
-    Parameters
-    ----------
-    class_weight : ndarray of shape (n_cells, n_classes)
-        Weight of the samples of each class.
-    single : ndarray of bool of shape (n_cells, n_classes)
-        Whether a class has a single sample in the cell.
-
-    Returns
-    -------
-    ndarray of shape (n_cells, n_classes)
-        Rates, also for classes that are present.
-
     Examples
     --------
     >>> import numpy as np

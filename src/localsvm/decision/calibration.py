@@ -53,20 +53,7 @@ class Calibration:
     """Probability of a class in a cell that has none of its samples, (n_cells, n_classes)."""
 
     def probability(self, values: FloatArray, cell: IntArray) -> FloatArray:
-        """Return P(y = +1) of two classes; above 1/2 exactly where the decision value is not negative.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n_samples,)
-            Decision values.
-        cell : ndarray of int of shape (n_samples,)
-            The cell of every sample.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Probabilities, strictly between 0 and 1, monotone in the values of a cell.
-        """
+        """Return P(y = +1) of two classes; above 1/2 exactly where the decision value is not negative."""
         values = np.asarray(values, dtype=np.float64)
         positive = values >= 0
         predicted = positive.astype(np.intp)
@@ -76,20 +63,7 @@ class Calibration:
         return np.where(positive, right, 1.0 - right)
 
     def probabilities(self, scores: FloatArray, cell: IntArray) -> FloatArray:
-        """Return the probabilities of all classes; the largest is that of the largest score, the first of equal ones.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples, n_classes)
-            Scores; NaN for classes of which the cell has no samples.
-        cell : ndarray of int of shape (n_samples,)
-            The cell of every sample.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Positive probabilities; they sum to one.
-        """
+        """Return the probabilities of all classes; the largest score has the largest, the first of equal ones."""
         distance, predicted = _distances(scores)
         factor = _factors(distance, self.increments[cell, predicted][:, None, :])
         np.put_along_axis(factor, predicted[:, None], 1.0, axis=1)
@@ -102,25 +76,9 @@ class Calibration:
 
 
 def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_cells: int) -> Calibration:
-    """Fit the calibration of two classes.
+    """Fit the calibration of two classes, labels -1 and +1.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-        Out-of-fold decision values; NaN where a sample was in no validation fold.
-    y : ndarray of shape (n_samples,)
-        Labels -1 and +1.
-    weight : ndarray of shape (n_samples,)
-        Weights: an integer is as if the sample were repeated.
-    cell : ndarray of int of shape (n_samples,)
-        The cell of every sample.
-    n_cells : int
-        Number of cells.
-
-    Returns
-    -------
-    Calibration
-        Class 0 is y = -1, class 1 is y = +1.
+    Decision values are out of fold, and NaN where a sample was in no validation fold.
 
     Examples
     --------
@@ -152,24 +110,8 @@ def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_
 def fit_multiclass(scores: Floats, label: IntArray, weight: FloatArray, cell: Integers, n_cells: int) -> Calibration:
     """Fit the calibration of several classes.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-        Out-of-fold scores: the class of the largest is predicted. In each cell the scores of classes that have no
-        samples there are NaN; so are all scores of a sample that was in no validation fold.
-    label : ndarray of int of shape (n_samples,)
-        Numbers of the classes.
-    weight : ndarray of shape (n_samples,)
-        Weights: an integer is as if the sample were repeated.
-    cell : ndarray of int of shape (n_samples,)
-        The cell of every sample. Of many samples only every r-th is used: give them grouped by cell.
-    n_cells : int
-        Number of cells.
-
-    Returns
-    -------
-    Calibration
-        What `Calibration.probabilities` needs.
+    Scores are out of fold: NaN for classes that a cell has no samples of, and for samples in no validation fold. Of many
+    samples every r-th is used, so they have to be grouped by cell.
     """
     shape = (n_cells, scores.shape[1])
     class_weight = _class_weight(label, weight, cell, shape)

@@ -60,20 +60,6 @@ def fit_curves(evidence: Evidence, prior: FloatArray, strength: float) -> FloatA
 
     until the Newton decrement is at most 1e-7. The second term is least at the prior, keeps increments positive, and
     near the prior weighs as much as `strength` samples do.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Rows or bins; sums are taken in their order.
-    prior : ndarray of shape (n_groups, n_increments)
-        Increments of groups without data.
-    strength : float
-        Weight of the prior.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_increments)
-        Positive increments.
     """
     problem = _Problem(evidence, prior, strength)
     u = np.ones_like(prior)

@@ -186,18 +186,6 @@ def choose(samples: ScoredSamples, score: str) -> OperatingPoint:
     The maximum over all thresholds is optimistic. So each function proposes the middle one of its thresholds within one
     standard error of its maximum, and the best proposal is taken, the first of equal ones.
 
-    Parameters
-    ----------
-    samples : ScoredSamples
-        Samples with their out-of-fold decision values.
-    score : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}
-        The score to maximise; "tpr_tnr" is the true positive times the true negative rate.
-
-    Returns
-    -------
-    OperatingPoint
-        The choice.
-
     Examples
     --------
     >>> import numpy as np
@@ -239,20 +227,6 @@ def choose_false_alarm(samples: ScoredSamples, false_alarm: float, confidence: f
     Without `confidence` the rate on out-of-fold samples is within the bound; the rate on new samples exceeds it about
     every other time. With `confidence` an upper confidence limit of the rate (Clopper-Pearson, with a Bonferroni
     correction for several functions) is within the bound, at the price of detection.
-
-    Parameters
-    ----------
-    samples : ScoredSamples
-        Samples with their out-of-fold decision values.
-    false_alarm : float
-        Largest fraction of negative samples that may be predicted positive.
-    confidence : float, optional
-        Confidence of the limit, for example 0.95.
-
-    Returns
-    -------
-    OperatingPoint
-        The choice; its threshold is inf (nothing is predicted positive) if no other is within the bound.
     """
     for name, value in (("false_alarm", false_alarm), ("confidence", confidence)):
         if value is not None and not 0 < value < 1:

@@ -55,26 +55,6 @@ def choose_scaling(
     Models are local, so scalings are compared in neighbourhoods, around the same rows for all: on covtype a quantile
     scaling is as good as any for one model of all rows, and much worse in cells. A tie is a difference of less than one
     standard error.
-
-    Parameters
-    ----------
-    sample : Sample
-        Rows to fit the scalings to, and to cross-validate on.
-    settings : CellSettings
-        Loss and kernel of the fit.
-    seed : int
-        Seed of the folds.
-    n_rows, cell_size : int
-        Size of the fit that the choice is for.
-    max_bytes : int, optional
-        Memory that the trials of all scalings may take together.
-    thread_map : callable, optional
-        Replaces `map` over the scalings.
-
-    Returns
-    -------
-    str
-        One of `METHODS`.
     """
     if min(n_rows, len(sample.y)) < MIN_ROWS:
         return METHODS[0]
@@ -135,13 +115,6 @@ def _neighbourhood_risks(
 
 def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:
     """Return the first candidate that is not worse than the best by more than one standard error.
-
-    Parameters
-    ----------
-    risks : ndarray of shape (n_candidates, n_places)
-        Risks of the candidates in the same neighbourhoods.
-    n_rows : int
-        Rows that each risk was estimated from.
 
     Examples
     --------

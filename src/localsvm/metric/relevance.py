@@ -85,26 +85,6 @@ def learn_metric(
 
     All learning tasks use least squares here: one factorisation solves all lams, and a feature that moves the mean of
     the targets moves their quantiles and classes, too.
-
-    Parameters
-    ----------
-    sample : Sample
-        Rows in the order of their hashes.
-    scaling : Scaling
-        Applied to the rows first.
-    weights : ndarray of shape (n_columns,)
-        Initial weights.
-    reduction : Reduction
-        The learning task, which defines the targets.
-    plan : MetricChoices
-        What there is to choose.
-    thread_map : callable, optional
-        Replaces `map` over the cells.
-
-    Returns
-    -------
-    Metric
-        The initial or learned weights, and the kernel.
     """
     start = Metric(weights, plan.kernels[0])
     if min(plan.n_rows, len(sample.y)) < _MIN_ROWS or (len(plan.kernels) == 1 and not plan.learns_weights):

@@ -14,14 +14,12 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
 from localsvm.spark.rows import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
 from localsvm.storage.record import pack, unpack
-
-FloatArray = NDArray[np.float64]
 
 MOST_CLASSES = 1000
 

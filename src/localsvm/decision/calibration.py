@@ -110,8 +110,8 @@ def fit_binary(values: Floats, y: Floats, weight: FloatArray, cell: Integers, n_
 def fit_multiclass(scores: Floats, label: IntArray, weight: FloatArray, cell: Integers, n_cells: int) -> Calibration:
     """Fit the calibration of several classes.
 
-    Scores are out of fold: NaN for classes that a cell has no samples of, and for samples in no validation fold. Of many
-    samples every r-th is used, so they have to be grouped by cell.
+    Scores are out of fold: NaN for classes that a cell has no samples of, and for samples in no validation fold. Of
+    many samples every r-th is used, so they have to be grouped by cell.
     """
     shape = (n_cells, scores.shape[1])
     class_weight = _class_weight(label, weight, cell, shape)

@@ -8,6 +8,8 @@ from spark_process import SparkProcess, open_session
 
 # Errors in tasks are deterministic here: a second attempt would take seconds and fail, too.
 ONE_ATTEMPT = {"spark.task.maxFailures": 1}
+# The driver of a few thousand rows may receive a hundredth of what that of millions may.
+SMALL_RESULTS = {"spark.driver.maxResultSize": "4m"}
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +23,7 @@ def cluster(tmp_path_factory):
 def spark(cluster):
     """A classic session of this process, with a core of each worker."""
     os.environ.update({name: cluster.environment[name] for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON")})
-    session = open_session(cluster.settings() | ONE_ATTEMPT)
+    session = open_session(cluster.settings() | ONE_ATTEMPT | SMALL_RESULTS)
     yield session
     session.stop()
 

@@ -100,7 +100,7 @@ def test_a_submitted_training_gives_the_model_of_a_fit_without_spark(submitted, 
     submitted.run("to-local", tmp_path / "model", "-o", tmp_path / "model.lsvm")
     table = pq.read_table(rows)
     X, y = np.column_stack([table[f"x{j}"] for j in range(4)]), table["label"].to_numpy()
-    expected = LocalSVC(cell_size=100, grid=3, random_state=0).fit(X, y)
+    expected = LocalSVC(cell_size=100, grid=3, members=1, random_state=0).fit(X, y)
     found = localsvm.load(tmp_path / "model.lsvm")
     assert found.n_cells_ == result["cells"] == expected.n_cells_
     np.testing.assert_array_equal(found.decision_function(X), expected.decision_function(X))
@@ -132,6 +132,14 @@ def test_a_continuous_target_is_a_regression(client, rows, tmp_path):
     truth = pq.read_table(rows)["x0"].to_numpy()
     assert measures["mae"] <= measures["rmse"]
     assert measures["r2"] == pytest.approx(1 - measures["rmse"] ** 2 / truth.var())
+
+
+def test_a_dry_run_forecasts_and_writes_nothing(client, rows, tmp_path):
+    forecast = client.json("train", rows, *FAST, "-o", tmp_path / "model", "--coarse-size", 300, "--dry-run")
+    assert (forecast["task"], forecast["rows"], forecast["features"]) == ("classify", 600, 4)
+    assert forecast["tasks"] > 1
+    assert forecast["shuffle bytes"] == 600 * (4 * 4 + 32)
+    assert not (tmp_path / "model").exists()
 
 
 def test_an_error_is_a_sentence_and_the_exit_code_of_the_process(environment):

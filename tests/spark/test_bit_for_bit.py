@@ -64,7 +64,7 @@ def test_more_rows_than_a_traversal_takes_are_partitioned_as_without_spark(spark
     X = X[:, :2]
     parameters = {"cell_size": 1000, "n_folds": 1, "grid": 2, "kernel": "laplace", "scaling": "minmax"}
     model = LocalSVMClassifier(**parameters).fit(frame_of(spark, X, label=y))
-    twin = LocalSVC(**parameters, n_jobs=1).fit(X, y)
+    twin = LocalSVC(**parameters, members=1, n_jobs=1).fit(X, y)
     assert len(model.task_report) > 1
     assert without_seconds(model.toLocal().model_) == without_seconds(twin.model_)
 

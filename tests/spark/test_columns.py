@@ -57,6 +57,17 @@ def test_case_matters_where_the_session_says_so(spark, rows):
         spark.conf.unset("spark.sql.caseSensitive")
 
 
+def test_whether_case_matters_is_asked_once_per_call(spark, model, monkeypatch):
+    """In Connect mode every question is a round trip to the server."""
+    asked, configuration = [], type(spark.conf)
+    get = configuration.get
+    monkeypatch.setattr(configuration, "get", lambda conf, key, *default: asked.append(key) or get(conf, key, *default))
+    wide = spark.range(3).selectExpr(*(f"double(id) AS x{j}" for j in range(20)))
+    found = by(model, "broadcast", featuresCol=[f"X{j}" for j in range(20)]).transform(wide)
+    assert len(found.columns) == 23
+    assert asked.count("spark.sql.caseSensitive") == 1
+
+
 @every_way
 def test_columns_of_the_same_name_stay_both(rows, model, way):
     twice = rows.select("features", "id", (F.col("id") * 2).alias("id"), F.col("id").alias("c0"))

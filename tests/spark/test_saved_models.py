@@ -1,18 +1,25 @@
 """Models are saved as tables, loaded by other sessions, and converted to model files."""
 
+import os
+import shutil
+from dataclasses import replace
+
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
-from spark_frames import frame_of, in_order
+from pyspark.ml import PipelineModel
+from spark_frames import frame_of, in_order, without_seconds
 from spark_problems import PROBLEMS
 
 import localsvm
-from localsvm.errors import InvalidFile
+from localsvm.errors import InvalidFile, InvalidParameter
 from localsvm.spark import (
     LocalSVMClassificationModel,
     LocalSVMClassifier,
     LocalSVMRegressionModel,
     LocalSVMRegressor,
     TprTnrEvaluator,
+    distributed,
 )
 
 PROBLEM = PROBLEMS["two classes"]
@@ -63,10 +70,13 @@ def test_a_loaded_model_has_all_that_was_saved(model, tmp_path):
 def test_an_existing_directory_is_replaced_only_by_overwrite(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
-    with pytest.raises(Exception, match="PATH_ALREADY_EXISTS"):
+    with pytest.raises(InvalidParameter, match="has files already"):
         model.save(path)
     model.write().overwrite().save(path)
     assert LocalSVMClassificationModel.load(path).n_cells == model.n_cells
+    LocalSVMClassifier().write().overwrite().save(path)
+    LocalSVMClassifier.load(path)
+    assert os.listdir(path) == ["metadata"]
 
 
 def test_loading_a_model_of_another_class_raises(model, tmp_path):
@@ -79,13 +89,73 @@ def test_loading_a_model_of_another_class_raises(model, tmp_path):
 def test_a_model_with_missing_cells_raises(model, tmp_path):
     path = str(tmp_path / "model")
     model.save(path)
-    again = LocalSVMClassificationModel.load(path)
-    fewer = again.cells.where("cell > 0").toArrow()
-    again.cells.sparkSession.createDataFrame(fewer).write.mode("overwrite").parquet(path + "/fewer")
-    (tmp_path / "model" / "cells").rename(tmp_path / "all")
-    (tmp_path / "model" / "fewer").rename(tmp_path / "model" / "cells")
+    (cells,) = tmp_path.glob("model/version-*/cells")
+    fewer = pq.read_table(cells).slice(1)
+    shutil.rmtree(cells)
+    cells.mkdir()
+    pq.write_table(fewer, cells / "part.parquet")
     with pytest.raises(InvalidFile, match=f"has {model.n_cells - 1} of its {model.n_cells} cells"):
-        LocalSVMClassificationModel.load(path).toLocal()
+        LocalSVMClassificationModel.load(path)
+
+
+def save_over_itself(session, path, saved, bytes_on_driver):
+    """Load what was saved, alone or in a pipeline, and save it to the same place; return predictions of both."""
+    distributed.SMALL_MODEL, before = bytes_on_driver, distributed.SMALL_MODEL
+    try:
+        frame = frame_of(session, PROBLEM.X, 2)
+        loaded = saved.load(path)
+        loaded.write().overwrite().save(path)
+        return [in_order(found.transform(frame), *OUTPUTS) for found in (loaded, saved.load(path))]
+    finally:
+        distributed.SMALL_MODEL = before
+
+
+@pytest.mark.parametrize(
+    ("mode", "bytes_on_driver"),
+    [("classic", distributed.SMALL_MODEL), ("classic", 0), ("connect", 0)],
+    ids=["small", "large", "large, connect"],
+)
+@pytest.mark.parametrize("saved", [LocalSVMClassificationModel, PipelineModel])
+def test_a_model_saved_over_itself_predicts_and_loads(spark, connect, model, tmp_path, saved, mode, bytes_on_driver):
+    path = str(tmp_path / "model")
+    (model if saved is LocalSVMClassificationModel else PipelineModel([model])).save(path)
+    if mode == "classic":
+        found = save_over_itself(spark, path, saved, bytes_on_driver)
+    else:
+        found = connect.run(save_over_itself, path, saved, bytes_on_driver)
+    expected = in_order(model.transform(frame_of(spark, PROBLEM.X, 2)), *OUTPUTS)
+    assert all(np.array_equal(*pair) for outputs in found for pair in zip(outputs, expected, strict=True))
+    assert len(versions_in(tmp_path)) == 1
+
+
+def versions_in(folder):
+    """Return the versions of saved models that have files."""
+    return {file.parts[-3] for file in folder.rglob("version-*/*/*.parquet")}
+
+
+def test_the_old_model_outlives_a_save_that_fails(model, tmp_path):
+    path = str(tmp_path / "model")
+    model.save(path)
+
+    def fail(batches):
+        yield next(iter(batches))
+        raise OSError("no space")
+
+    broken = model.copy()
+    broken._distributed = replace(model._distributed, cells=model.cells.mapInArrow(fail, model.cells.schema))
+    with pytest.raises(Exception, match="no space"):
+        broken.write().overwrite().save(path)
+    found = LocalSVMClassificationModel.load(path)
+    assert without_seconds(found.toLocal().model_) == without_seconds(model.toLocal().model_)
+    found.write().overwrite().save(path)
+    assert len(versions_in(tmp_path)) == 1
+
+
+def test_a_model_loads_when_it_was_overwritten_but_for_the_metadata_of_spark(model, tmp_path):
+    path = str(tmp_path / "model")
+    model.save(path)
+    shutil.rmtree(tmp_path / "model" / "metadata")
+    assert LocalSVMClassificationModel.load(path).uid == model.uid
 
 
 def test_a_model_is_converted_to_a_model_file(model, tmp_path):
@@ -93,15 +163,6 @@ def test_a_model_is_converted_to_a_model_file(model, tmp_path):
     local = localsvm.load(tmp_path / "local.lsvm")
     twin = PROBLEM.fit_without_spark(model.coarse_cells)
     assert np.array_equal(local.predict_proba(PROBLEM.X), twin.predict_proba(PROBLEM.X))
-
-
-def test_trained_cells_are_written_to_a_checkpoint(spark, model, tmp_path):
-    frame = frame_of(spark, PROBLEM.X, label=PROBLEM.y)
-    kept = LocalSVMClassifier(**PROBLEM.on_spark, checkpoint=str(tmp_path / "cells")).fit(frame)
-    assert spark.read.parquet(str(tmp_path / "cells")).count() == kept.n_cells
-    assert all(
-        map(np.array_equal, in_order(kept.transform(frame), *OUTPUTS), in_order(model.transform(frame), *OUTPUTS))
-    )
 
 
 def test_estimators_and_evaluators_are_saved_with_their_parameters(spark, tmp_path):

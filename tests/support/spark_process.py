@@ -5,9 +5,11 @@ Classic and Connect sessions cannot share a process: it decides once what `pyspa
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
@@ -18,7 +20,11 @@ class SparkProcess:
 
     def __init__(self, settings, environment):
         self._process = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment
+            [sys.executable, __file__],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # a group of processes: its JVM can be killed with it
         )
         self._send(settings)
 
@@ -44,8 +50,14 @@ class SparkProcess:
             raise RuntimeError(value)
         return value
 
+    def kill(self):
+        """SIGKILL the process and its JVM, which is the driver of a classic session."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
     def stop(self):
-        self._process.stdin.close()
+        with suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.stdout.read()  # a result that was not read must not block it
         self._process.wait()
         self._process.stdout.close()

@@ -6,11 +6,12 @@ the command `localsvm`: one sentence on stderr, and an exit code for the kind of
 
 from __future__ import annotations
 
-import re
+import math
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,6 @@ import typer
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml.linalg import VectorUDT
-from pyspark.ml.util import DefaultParamsReader
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, NumericType
@@ -27,10 +27,12 @@ from pyspark.sql.types import ArrayType, NumericType
 from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.output import Output
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
-from localsvm.spark.base import LocalSVMModel
+from localsvm.spark.base import LocalSVMModel, read_metadata
 from localsvm.spark.classifier import LocalSVMClassificationModel, LocalSVMClassifier
+from localsvm.spark.failures import errors_of_tasks
+from localsvm.spark.forecast import DistributedForecast
 from localsvm.spark.regressor import LocalSVMRegressionModel, LocalSVMRegressor
-from localsvm.spark.rows import number_column, quoted
+from localsvm.spark.rows import Columns, quoted
 
 # A target of integers with more distinct values than this is for regression.
 _MOST_CLASSES = 50
@@ -89,10 +91,13 @@ def train(
         int | None, typer.Option(min=1, help="Maximum rows of a cell; by default 5000, and 2000 for many rows.")
     ] = None,
     coarse_size: Annotated[int | None, typer.Option(min=1, help="Maximum rows of a task.")] = None,
-    grid: Annotated[int, typer.Option(min=1, help="Number of widths, and of lambdas.")] = 10,
+    grid: Annotated[int | None, typer.Option(min=1, help="Number of widths, and of lambdas.")] = None,
     folds: Annotated[int, typer.Option(min=1, help="Folds of the cross-validation.")] = 5,
     seed: Annotated[int, typer.Option(help="Seed of the random choices.")] = 0,
-    checkpoint: Annotated[str | None, typer.Option(help="A directory for cells as they are trained.")] = None,
+    checkpoint: Annotated[str | None, typer.Option(help="A directory for trained cells, to continue with.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Train a few cells and forecast tasks, bytes, memory and time.")
+    ] = False,
     format: DataFormat = Format.parquet,
     overwrite: Overwrite = False,
     json: Json = False,
@@ -115,6 +120,9 @@ def train(
         columns = _names(features) or _numeric_columns(frame, target, weight)
         estimator = _estimator(chosen, parameters)
         estimator.setParams(featuresCol=columns[0] if len(columns) == 1 else columns, labelCol=target, weightCol=weight)
+        if dry_run:
+            Output(json).result({"task": chosen.value, **_forecast(estimator.forecast(frame))}, title="Forecast")
+            return
         model = estimator.fit(frame)
         (model.write().overwrite() if overwrite else model.write()).save(output)
         Output(json).result({"model": output, "task": chosen.value, **_summary(model), **_seconds_since(begin)})
@@ -122,7 +130,7 @@ def train(
 
 def _task(frame: DataFrame, target: str, task: Task) -> Task:
     """Return the task; "auto" is classification if the target has a few distinct integers."""
-    numbers = number_column(frame, target, "--target")
+    numbers = Columns(frame).number(target, "--target")
     if task != Task.auto:
         return task
     values = [row[0] for row in frame.select(numbers).distinct().limit(_MOST_CLASSES + 1).collect()]
@@ -149,13 +157,19 @@ def _numeric_columns(frame: DataFrame, target: str, weight: str | None) -> list[
     return numbers or vectors
 
 
+def _forecast(forecast: DistributedForecast) -> dict[str, Any]:
+    names = {"n_rows": "rows", "n_features": "features", "n_cells": "cells", "n_tasks": "tasks", "n_workers": "workers"}
+    return {names.get(name, name.replace("_", " ")): value for name, value in asdict(forecast).items()}
+
+
 def _summary(model: Any) -> dict[str, Any]:
-    tasks = model.task_report
+    tasks, risk = model.task_report, model.summary.risk
     return {
         "rows": sum(task["rows"] for task in tasks),
         "features": model.numFeatures,
         **({"classes": model.classes.tolist()} if isinstance(model, LocalSVMClassificationModel) else {}),
         "cells": model.n_cells,
+        "cv_risk": risk if math.isfinite(risk) else None,
         "tasks": len(tasks),
         "largest task": max(task["rows"] for task in tasks),
         "trained again": sum(task["attempt"] > 0 for task in tasks),
@@ -238,7 +252,7 @@ def evaluate(
     """
     with _spark("evaluate") as spark:
         loaded, frame = _load(spark, model), _read(spark, data, format)
-        true = number_column(frame, target, "--target").alias("true")
+        true = Columns(frame).number(target, "--target").alias("true")
         rows = loaded.transform(frame).select(true, F.col(quoted(loaded.getPredictionCol())).alias("predicted"))
         if isinstance(loaded, LocalSVMClassificationModel):
             Output(json).result(_class_measures(rows, loaded.classes.tolist()))
@@ -315,13 +329,11 @@ def _spark(command: str) -> Iterator[SparkSession]:
 def _errors_of_spark() -> Iterator[None]:
     """Raise errors of Spark as errors of localsvm, without the stack traces of two languages."""
     try:
-        yield
+        with errors_of_tasks():
+            yield
     except AnalysisException as error:
         raise InvalidData(f"{_first_line(error)}.") from error
     except (PySparkException, Py4JJavaError) as error:
-        ours = re.search(r"localsvm\.errors\.\w+: (.+)", str(error))
-        if ours:
-            raise InvalidData(ours[1]) from error
         raise OSError(f"Spark failed; see its logs. Its message: {_first_line(error)}") from error
 
 
@@ -352,7 +364,7 @@ def _check_output(spark: SparkSession, path: str, overwrite: bool) -> None:
 
 def _load(spark: SparkSession, path: str) -> Any:
     """Return a saved model of either kind."""
-    name = DefaultParamsReader.loadMetadata(path, spark)["class"]
+    name = read_metadata(path, spark)[0]["class"]
     for kind in (LocalSVMClassificationModel, LocalSVMRegressionModel):
         if name == f"{kind.__module__}.{kind.__name__}":
             return kind.load(path)

@@ -11,11 +11,11 @@ from dataclasses import asdict
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from pyspark.ml.base import Model
+from pyspark.ml.base import Estimator, Model
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from localsvm.cell.grid import Grid
 from localsvm.errors import InvalidData, InvalidFile, InvalidParameter
@@ -24,9 +24,13 @@ from localsvm.estimators.parameters import check_choice, check_integer
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL
 from localsvm.spark.distributed import DistributedModel
-from localsvm.spark.fit import FitPlan
-from localsvm.spark.predict import Outputs, transform
+from localsvm.spark.failures import errors_of_tasks
+from localsvm.spark.fit import FitPlan, fit_distributed
+from localsvm.spark.forecast import DistributedForecast, forecast_distributed
+from localsvm.spark.predict import Outputs, predict_vector, transform
 from localsvm.spark.rows import FeatureColumns
+from localsvm.spark.saved import Version, find_version, load_model, save_model, save_parameters
+from localsvm.spark.summary import TrainingSummary
 
 # ------------------------------------------------------------------------------------- parameters
 
@@ -62,7 +66,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     cell_size = param("cell_size", "maximum number of rows of a cell; 'auto': 5000, down to 2000 beyond 50 000 rows")
     coarse_size = param("coarse_size", "maximum number of rows of a coarse cell, which one task trains")
     n_folds = param("n_folds", "number of folds of the cross-validation in a cell")
-    grid = param("grid", "grid of widths and lams: 10, 15, 20, or a Grid", _grid)
+    grid = param("grid", "grid of widths and lams: 10, 15, 20, a Grid, or None", _grid)
     kernel = param("kernel", "'auto', 'gauss', 'laplace' or 'manhattan'")
     relevance = param("relevance", "'auto', None, or a weight for every feature", _numbers)
     scaling = param("scaling", "'auto', 'minmax', 'standard', 'quantile' or None")
@@ -70,7 +74,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     refit = param("refit", "'combine', 'retrain', or 'blend' for regression")
     max_memory = param("max_memory", "memory of a task, such as '4GB'; None: in proportion to its cores")
     random_state = param("random_state", "seed, an integer")
-    checkpoint = param("checkpoint", "path to which tasks write trained cells; None: they stay in executors")
+    checkpoint = param("checkpoint", "directory of trained cells, with which an interrupted fit continues")
     transform_by = param("transform_by", "'auto', 'broadcast' or 'shuffle'")
 
     def __init__(self) -> None:
@@ -121,13 +125,22 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
         )
 
     def _parameters_of(self, kind: type[LocalEstimator]) -> dict[str, Any]:
-        """Return the parameters for an estimator of `localsvm`; checkpoints on Spark are written by tasks."""
+        """Return the parameters for an estimator of `localsvm`, of one model; tasks write its checkpoints."""
         names = [name for name in kind().get_params() if self.hasParam(name) and name != "checkpoint"]
         values = {name: self.getOrDefault(name) for name in names}
-        return {**values, "grid": Grid(**values["grid"]) if isinstance(values["grid"], dict) else values["grid"]}
+        grid = Grid(**values["grid"]) if isinstance(values["grid"], dict) else values["grid"]
+        return {**values, "grid": grid, "members": 1}
 
 
 # ------------------------------------------------------------------------------- saving and loading
+
+
+def read_metadata(path: str, session: SparkSession) -> tuple[dict[str, Any], Version | None]:
+    """Return class and parameters of what was saved, and the version of it if it is a model."""
+    saved = find_version(path, session)
+    if saved is None:
+        return DefaultParamsReader.loadMetadata(path, session), None
+    return DefaultParamsReader._parseMetaData(saved.metadata), saved
 
 
 class ParamsWriter(MLWriter):  # type: ignore[misc]
@@ -139,13 +152,12 @@ class ParamsWriter(MLWriter):  # type: ignore[misc]
 
     def save(self, path: str) -> None:
         """Write to a directory; an existing one is an error unless `overwrite` was called."""
-        mode = "overwrite" if self.shouldOverwrite else "error"
-        session = self.sparkSession
+        session, overwrite = self.sparkSession, self.shouldOverwrite
         metadata = DefaultParamsWriter._get_metadata_to_save(self._instance, session)
-        table = session.createDataFrame([(metadata,)], schema="value string")
-        table.coalesce(1).write.mode(mode).text(f"{path}/metadata")
-        if self._distributed is not None:
-            self._distributed.save(path, mode, session)
+        if self._distributed is None:
+            save_parameters(path, metadata, session, overwrite=overwrite)
+        else:
+            save_model(self._distributed, path, metadata, session, overwrite=overwrite)
 
 
 class ParamsReader(MLReader):  # type: ignore[misc]
@@ -156,8 +168,8 @@ class ParamsReader(MLReader):  # type: ignore[misc]
         self._kind = kind
 
     def load(self, path: str) -> Any:
-        """Read what `ParamsWriter` wrote; the cells of a model are read when they are needed."""
-        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        """Read what `ParamsWriter` wrote; the cells of a large model are read when they are needed."""
+        metadata, saved = read_metadata(path, self.sparkSession)
         name = f"{self._kind.__module__}.{self._kind.__name__}"
         if metadata["class"] != name:
             raise InvalidFile(f"{path!r} contains a {metadata['class']}, not a {name}.")
@@ -165,7 +177,9 @@ class ParamsReader(MLReader):  # type: ignore[misc]
         instance._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(instance, metadata)
         if isinstance(instance, LocalSVMModel):
-            instance._distributed = DistributedModel.load(path, self.sparkSession)
+            if saved is None:
+                raise InvalidFile(f"{path!r} has no complete model: the program that saved it was interrupted.")
+            instance._distributed = load_model(saved, path, self.sparkSession)
         return instance
 
 
@@ -180,6 +194,53 @@ class Storable(MLReadable, MLWritable):  # type: ignore[misc]
     def read(cls) -> ParamsReader:
         """Return the reader of this class."""
         return ParamsReader(cls)
+
+
+# --------------------------------------------------------------------------------------- estimators
+
+
+class LocalSVMEstimator(Estimator, LocalSVMParams, Storable):  # type: ignore[misc]
+    """An estimator, which fits a model to a data frame, or forecasts what that will take."""
+
+    _model: ClassVar[type[LocalSVMModel]]
+
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        self.setParams(**params)
+
+    def _estimator(self) -> LocalEstimator:
+        """Return the estimator of `localsvm` with these parameters."""
+        raise NotImplementedError
+
+    def _fit(self, dataset: DataFrame) -> Any:
+        with errors_of_tasks():
+            model = self._model(fit_distributed(dataset, self._estimator(), self._fit_plan()))
+        return self._copyValues(model._resetUid(self.uid))
+
+    def forecast(self, dataset: DataFrame) -> DistributedForecast:
+        """Forecast what `fit` will take: rows are read as in a fit, and a few cells are trained.
+
+        Parameters
+        ----------
+        dataset : DataFrame
+            Training rows.
+
+        Returns
+        -------
+        DistributedForecast
+            Number of tasks, bytes of the shuffle, memory of tasks and of the driver, seconds.
+
+        Examples
+        --------
+        .. code-block:: python
+
+            from localsvm.spark import LocalSVMClassifier
+
+            forecast = LocalSVMClassifier(featuresCol=["x1", "x2"], labelCol="y").forecast(frame)
+            forecast.n_tasks, forecast.shuffle_bytes, forecast.driver_memory, forecast.seconds
+        """
+        with errors_of_tasks():
+            return forecast_distributed(dataset, self._estimator(), self._fit_plan())
 
 
 # ------------------------------------------------------------------------------------ fitted models
@@ -227,6 +288,20 @@ class LocalSVMModel(Model, LocalSVMParams, Storable):  # type: ignore[misc]
     def timings(self) -> dict[str, float]:
         """Seconds by phase; those of training are summed over all tasks."""
         return dict(self._parts.headline.seconds)
+
+    @property
+    def summary(self) -> TrainingSummary:
+        """Sizes, seconds and out-of-fold measures of the fit."""
+        raise NotImplementedError
+
+    @property
+    def hasSummary(self) -> bool:
+        """Return True: a saved model contains its summary."""
+        return True
+
+    def predict(self, value: Any) -> float:
+        """Return the prediction of one vector; for many, `transform` a data frame."""
+        return float(predict_vector(self._parts, value)["prediction"])
 
     def toLocal(self) -> LocalEstimator:
         """Return the fitted estimator of `localsvm`, for prediction, reports and model files without Spark."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any, Self
 
 from numpy.typing import NDArray
-from pyspark.ml.base import Estimator
+from pyspark.ml.linalg import DenseVector
 from pyspark.ml.param.shared import HasProbabilityCol, HasRawPredictionCol
-from pyspark.sql import DataFrame
 
 from localsvm.decision.operating_point import OperatingPoint
 from localsvm.estimators.classifier import LocalSVC
-from localsvm.spark.base import LocalSVMModel, LocalSVMParams, Storable, param
-from localsvm.spark.fit import fit_distributed
-from localsvm.spark.predict import Outputs
+from localsvm.spark.base import LocalSVMEstimator, LocalSVMModel, LocalSVMParams, param
+from localsvm.spark.predict import Outputs, predict_vector
+from localsvm.spark.summary import ClassificationSummary, classification_summary
 
 
 def _weights(value: Any) -> Any:
@@ -28,8 +27,8 @@ class ClassifierParams(LocalSVMParams, HasRawPredictionCol, HasProbabilityCol): 
 
     class_weight = param("class_weight", "weights of the classes: a dict, 'balanced' or None", _weights)
     multiclass = param("multiclass", "'auto', 'ovo' or 'ovr'")
-    loss = param("loss", "'hinge' or 'squared'")
-    objective = param("objective", "'accuracy', 'balanced_accuracy', 'tpr_tnr' or 'f1'")
+    loss = param("loss", "'auto', 'logistic', 'hinge' or 'squared'")
+    objective = param("objective", "'log_loss', 'accuracy', 'balanced_accuracy', 'tpr_tnr' or 'f1'")
     false_alarm = param("false_alarm", "maximum false positive rate, between 0 and 1")
 
     def setRawPredictionCol(self, value: str) -> Self:
@@ -60,6 +59,19 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
         return getattr(self._local_head, "operating_point_", None)
 
     @property
+    def summary(self) -> ClassificationSummary:
+        """Rows, cells, tasks, seconds, and accuracy, recall, precision and AUC of out-of-fold predictions."""
+        return classification_summary(self._parts, self.classes.tolist())
+
+    def predictRaw(self, value: Any) -> DenseVector:
+        """Return the decision values of one vector, in the order of `classes`."""
+        return DenseVector(predict_vector(self._parts, value)["raw"])
+
+    def predictProbability(self, value: Any) -> DenseVector:
+        """Return the probabilities of the classes of one vector, in the order of `classes`."""
+        return DenseVector(predict_vector(self._parts, value)["probability"])
+
+    @property
     def _local_head(self) -> LocalSVC:
         estimator = self._parts.estimator
         assert isinstance(estimator, LocalSVC)
@@ -69,7 +81,7 @@ class LocalSVMClassificationModel(LocalSVMModel, ClassifierParams):
         return Outputs(self.getPredictionCol(), self.getRawPredictionCol(), self.getProbabilityCol())
 
 
-class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore[misc]
+class LocalSVMClassifier(LocalSVMEstimator, ClassifierParams):
     """Support vector classification on Spark, with all hyper-parameters selected by cross-validation in each cell.
 
     Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
@@ -98,8 +110,10 @@ class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore
     max_memory : str or int, optional
         Memory of a task, such as "4GB". By default it is proportional to the cores of the task.
     checkpoint : str, optional
-        Path to which tasks write trained cells. Without it a small model is collected on the driver, and a large one
-        stays in the executors; if an executor is lost, its cells are trained again.
+        Directory to which every task writes the cells it has trained. If the fit is interrupted, the same fit with the
+        same directory trains only the cells that are missing. Several fits may use one directory; one with files of
+        something else is refused. Without it a small model is collected on the driver, and a large one stays in the
+        executors; if an executor is lost, its cells are trained again.
     transform_by : {"auto", "broadcast", "shuffle"}, default="auto"
         Broadcast the model and predict the rows where they are, or send rows to the task of their coarse cell. "auto"
         broadcasts models of at most 32 MB.
@@ -116,11 +130,7 @@ class LocalSVMClassifier(Estimator, ClassifierParams, Storable):  # type: ignore
         model.toLocal().save("one.lsvm")
     """
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__()
-        self.setParams(**params)
+    _model = LocalSVMClassificationModel
 
-    def _fit(self, dataset: DataFrame) -> LocalSVMClassificationModel:
-        estimator = LocalSVC(**self._parameters_of(LocalSVC))
-        model = LocalSVMClassificationModel(fit_distributed(dataset, estimator, self._fit_plan()))
-        return self._copyValues(model._resetUid(self.uid))  # type: ignore[no-any-return]
+    def _estimator(self) -> LocalSVC:
+        return LocalSVC(**self._parameters_of(LocalSVC))

@@ -2,8 +2,7 @@
 
 Input: the data frame of trained cells. Output: `Assembled`, from which a fit makes a `DistributedModel`. The driver
 collects a summary of every cell and, for classifications, the out-of-fold scores of all rows; it collects the records
-of the cells only if they are small. A `DistributedModel` is saved and loaded as parquet, and is converted on demand to
-the fitted estimator of `localsvm`.
+of the cells only if they are small. A `DistributedModel` is converted on demand to the fitted estimator of `localsvm`.
 """
 
 from __future__ import annotations
@@ -28,25 +27,27 @@ from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
 from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
-from localsvm.spark.training import COLUMNS, Training, arrow_schema, frame_schema, record_of
+from localsvm.spark.checkpoint import train_missing
+from localsvm.spark.results import collect_rows
+from localsvm.spark.rows import Rows
+from localsvm.spark.sending import ModelFile
+from localsvm.spark.summary import class_measures
+from localsvm.spark.training import COLUMNS, Training, arrow_schema, frame_schema, record_of, trained_cells
 from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
-from localsvm.storage.model_file import StoredModel, headline_values, read_headline
-from localsvm.storage.parts import COARSE, PARTITION
-from localsvm.storage.record import unpack
-from localsvm.storage.schema import Fields, integer, maybe
+from localsvm.storage.model_file import StoredModel, model_bytes
+from localsvm.storage.parts import PARTITION
 from localsvm.tasks import Reduction
 
 if TYPE_CHECKING:
     from localsvm.estimators.base import LocalEstimator
 
 SMALL_MODEL = 64 << 20
-"""Bytes up to which the training job returns the cells to the driver, so that no task runs twice for them."""
+"""Bytes up to which the driver holds the cells: no task runs twice for them, and no file is read again."""
 
 FINISHED = {"cell": "int", **{name: kind for name, kind in COLUMNS.items() if name != "out_of_fold"}}
 """A cell of the model as a row of a data frame; `cell` is its number in the model."""
 
 _BYTES_PER_CELL = 16 << 10  # besides support vectors: risks and certificates of the grid
-_DAMAGED = "Save the model again, or copy all of it."
 
 Row = dict[str, Any]
 
@@ -62,7 +63,7 @@ class Trained:
     """In the order of coarse cells and places; with the records of the cells, or only their sizes in bytes."""
     frame: DataFrame
     kept: bool
-    """Whether the frame stores the cells; if not, the driver has them."""
+    """Whether executors or files store the cells; if not, the driver has them."""
 
     @property
     def n_bytes(self) -> int:
@@ -83,27 +84,28 @@ class Trained:
             task["cells"] += 1
             task["seconds"] += math.fsum(row["seconds"])
             task.update({name: row[name] for name in ("host", "attempt", "finished")})
-        order = np.argsort(training.task_of).tolist()
         sizes = training.sized.sizes.tolist()
+        order = training.coarse_of.tolist()
         return [{"task": task, "coarse": c, "rows": sizes[c], **found[c]} for task, c in enumerate(order)]
 
 
-def gather(frame: DataFrame, training: Training, n_rows: int, checkpoint: str | None) -> Trained:
+def gather(rows: Rows, training: Training, checkpoint: str | None) -> Trained:
     """Train all cells; collect them on the driver if they are small, else store them and collect their summaries."""
+    frame = trained_cells(rows, training) if checkpoint is None else train_missing(checkpoint, rows, training)
     n_columns = training.layout.n_features + training.settings.cell.reduction.columns_per_row
-    bound = 4 * n_rows * n_columns + _BYTES_PER_CELL * len(training.sized.sizes)
-    if checkpoint is None and bound <= SMALL_MODEL:
-        return Trained(_collect(frame), frame, kept=False)
-    if checkpoint is None:
-        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
-    else:
-        frame.write.mode("overwrite").parquet(checkpoint)
-        kept = frame.sparkSession.read.parquet(checkpoint)
-    return Trained(_collect(kept.withColumn("bytes", F.length("record")).drop("record")), kept, kept=True)
+    if is_small(4 * rows.n_rows * n_columns + _BYTES_PER_CELL * len(training.sized.sizes)):
+        return Trained(_in_order(frame.toArrow().to_pylist()), frame, kept=False)
+    kept = frame.persist(StorageLevel.MEMORY_AND_DISK) if checkpoint is None else frame
+    summaries = kept.withColumn("bytes", F.length("record")).drop("record")
+    return Trained(_in_order(collect_rows(summaries, "coarse", ["tree", "out_of_fold"])), kept, kept=True)
 
 
-def _collect(frame: DataFrame) -> list[Row]:
-    rows: list[Row] = frame.toArrow().to_pylist()
+def is_small(n_bytes: int) -> bool:
+    """Return whether the driver holds cells of this size."""
+    return n_bytes <= SMALL_MODEL
+
+
+def _in_order(rows: list[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row["coarse"], row["place"]))
 
 
@@ -118,15 +120,21 @@ class Assembled:
     table: CellTable
     cells: DataFrame
     decision: FittedDecision
+    measures: dict[str, Any] | None
+    """Of out-of-fold predictions, for classifications."""
     coarse: CoarseCells
 
 
 def assemble(trained: Trained, training: Training) -> Assembled:
     """Join the trees of all coarse cells, and fit the decision to the out-of-fold scores."""
-    reduction, n_features = training.settings.cell.reduction, training.layout.n_features
+    settings, n_features = training.settings, training.layout.n_features
+    reduction = settings.cell.reduction
     partition, numbers = join_trees(training.sized.coarse, _trees(trained.rows, training))
     in_order = sorted(trained.rows, key=lambda row: int(numbers[row["coarse"]][row["place"]]))
-    decision = _fit_decision(in_order, training)
+    scores = _out_of_fold_scores(in_order, training)
+    decision = FittedDecision(reduction) if scores is None else fit_decision(scores, reduction, settings.decision)
+    n_classes = len(training.layout.classes or ())
+    measures = None if scores is None else class_measures(scores, decision, n_classes)
     light = FittedDecision(decision.reduction, machine=decision.machine)  # tasks need no scores
     finishing = Finishing(numbers, reduction, light, n_features)
     if trained.kept:
@@ -138,9 +146,8 @@ def assemble(trained: Trained, training: Training) -> Assembled:
     model = LocalModel(
         n_features, training.scaling, partition, decision.reduction, (), calibration=decision.calibration
     )
-    return Assembled(
-        model, CellTable.of_rows([{**row, "size": row["rows"]} for row in rows]), cells, decision, training.sized.coarse
-    )
+    table = CellTable.of_rows([{**row, "size": row["rows"]} for row in rows])
+    return Assembled(model, table, cells, decision, measures, training.sized.coarse)
 
 
 def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
@@ -168,16 +175,14 @@ def _trees(rows: list[Row], training: Training) -> list[VoronoiPartition]:
     return trees
 
 
-def _fit_decision(rows: list[Row], training: Training) -> FittedDecision:
+def _out_of_fold_scores(rows: list[Row], training: Training) -> OutOfFoldScores | None:
     settings = training.settings
     reduction = settings.cell.reduction
     if not reduction.is_classification:
-        return FittedDecision(reduction)
+        return None
     parts = [_out_of_fold(row["out_of_fold"], reduction.n_scores) for row in rows if row["out_of_fold"] is not None]
     factors = settings.factors if settings.class_factor else None
-    return fit_decision(
-        OutOfFoldScores.of(parts, factors, averaged=False, cell_weight=1.0), reduction, settings.decision
-    )
+    return OutOfFoldScores.of(parts, factors, averaged=False, cell_weight=1.0)
 
 
 def _out_of_fold(record: bytes, n_scores: int) -> Any:
@@ -237,8 +242,17 @@ def read_row(row: Mapping[str, Any], reduction: Reduction, n_features: int) -> T
 
 
 @dataclass(frozen=True)
+class CellFiles:
+    """Where a loaded model reads its cells, if the driver does not hold them."""
+
+    folder: str
+    copied: DataFrame | None
+    """A copy in the executors, for models whose files a writer of Spark may delete before they are saved again."""
+
+
+@dataclass(eq=False)
 class DistributedModel:
-    """A fitted model whose cells are a data frame."""
+    """A fitted model whose cells are a data frame; it changes only where it reads them, when its files are replaced."""
 
     headline: StoredModel
     """Everything but the cells."""
@@ -251,6 +265,8 @@ class DistributedModel:
     """Rows, cells, seconds, host and attempt of every task."""
     kept: DataFrame | None = None
     """The frame that executors keep, if there is one."""
+    files: CellFiles | None = None
+    """Files of the cells, of a large model that was loaded."""
 
     @cached_property
     def estimator(self) -> LocalEstimator:
@@ -261,39 +277,27 @@ class DistributedModel:
     def local(self) -> LocalEstimator:
         """The fitted estimator of `localsvm`, in the memory of the driver."""
         reduction, n_features = self.headline.model.reduction, self.headline.model.n_features
-        rows = self.cells.select("cell", "seconds", "record").toArrow().sort_by("cell").to_pylist()
-        if [row["cell"] for row in rows] != list(range(len(self.headline.table))):
-            raise InvalidFile(f"the model has {len(rows)} of its {len(self.headline.table)} cells. {_DAMAGED}")
+        frame = self.cells.select("cell", "seconds", "record")
+        small = is_small(self.n_bytes)
+        rows = frame.toArrow().to_pylist() if small else collect_rows(frame, "cell", ["record"])
+        rows.sort(key=lambda row: int(row["cell"]))
+        self.check_cells([row["cell"] for row in rows])
         cells = tuple(read_row(row, reduction, n_features) for row in rows)
         return _estimator_of(replace(self.headline, model=replace(self.headline.model, cells=cells)))
 
-    def save(self, path: str, mode: str, session: SparkSession) -> None:
-        """Write the cells and the headline, each as parquet."""
-        self.cells.write.mode(mode).parquet(f"{path}/cells")
-        values = {
-            **headline_values(self.headline),
-            "coarse": COARSE.write(self.coarse) if self.coarse.nodes else None,
-            "n_bytes": self.n_bytes,
-            "tasks": self.tasks,
-        }
-        row = pa.table({"headline": pa.array([record_of(values)], pa.binary())})
-        session.createDataFrame(row).coalesce(1).write.mode(mode).parquet(f"{path}/headline")
+    @cached_property
+    def file(self) -> ModelFile:
+        """The model file, for tasks that predict."""
+        return ModelFile(model_bytes(self.local.model_))
 
-    @classmethod
-    def load(cls, path: str, session: SparkSession) -> DistributedModel:
-        """Read the headline that `save` wrote; the cells are read when they are needed."""
-        record = session.read.parquet(f"{path}/headline").toArrow().column("headline").to_pylist()
-        if len(record) != 1:
-            raise InvalidFile(f"{path!r} has {len(record)} headlines of a model instead of one. {_DAMAGED}")
-        fields = Fields(unpack(record[0], f"the headline of {path!r}"), repr(path))
-        headline = read_headline(fields)
-        return cls(
-            headline=headline,
-            coarse=fields.read("coarse", maybe(COARSE), n_features=headline.model.n_features) or CoarseCells(),
-            cells=session.read.parquet(f"{path}/cells"),
-            n_bytes=fields.read("n_bytes", integer()),
-            tasks=fields.typed("tasks", list),
-        )
+    def check_cells(self, numbers: list[int]) -> None:
+        """Raise unless these are the numbers of all cells, each once."""
+        n_cells, present = len(self.headline.table), set(numbers)
+        if sorted(numbers) != list(range(n_cells)):
+            twice = f", and {len(numbers) - len(present)} more than once" if len(numbers) > len(present) else ""
+            raise InvalidFile(
+                f"the model has {len(present)} of its {n_cells} cells{twice}. Save the model again, or copy all of it."
+            )
 
 
 def _estimator_of(stored: StoredModel) -> LocalEstimator:

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 
 from localsvm.errors import InvalidData
 from localsvm.spark.base import Storable
-from localsvm.spark.rows import number_column
+from localsvm.spark.rows import Columns
 
 
 class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, Storable):  # type: ignore[misc]
@@ -56,10 +56,11 @@ class TprTnrEvaluator(Evaluator, HasLabelCol, HasPredictionCol, HasWeightCol, St
 
     def _evaluate(self, dataset: DataFrame) -> float:
         name, positive = self.getLabelCol(), self.getOrDefault(self.positive)
+        columns = Columns(dataset)
         weighted = self.isDefined(self.weightCol) and self.getWeightCol()
-        weight = number_column(dataset, self.getWeightCol(), "weightCol") if weighted else F.lit(1.0)
-        is_positive = number_column(dataset, name, "labelCol") == positive
-        predicted = number_column(dataset, self.getPredictionCol(), "predictionCol") == positive
+        weight = columns.number(self.getWeightCol(), "weightCol") if weighted else F.lit(1.0)
+        is_positive = columns.number(name, "labelCol") == positive
+        predicted = columns.number(self.getPredictionCol(), "predictionCol") == positive
         sums = {
             "positive": is_positive,
             "negative": ~is_positive,

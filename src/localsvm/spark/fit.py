@@ -20,6 +20,7 @@ from localsvm.data.source import RowSubset
 from localsvm.errors import InvalidData
 from localsvm.estimators.base import LocalEstimator, fitted_from
 from localsvm.estimators.classifier import LocalSVC, class_task, decision_plan
+from localsvm.estimators.effort import choose_grid
 from localsvm.estimators.parameters import check_relevance, fit_parameters
 from localsvm.estimators.regressors import LocalRegressor, regression_task
 from localsvm.estimators.state import estimator_values
@@ -31,11 +32,12 @@ from localsvm.metric.relevance import Metric
 from localsvm.metric.sample import FitContext, fit_sample_scaling, learn_sample_metric, merge_sample, sample_rows
 from localsvm.partition.build import PartitionPlan
 from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
+from localsvm.spark.checkpoint import refuse_foreign
 from localsvm.spark.coarse import cut_coarsely, draw_sample
 from localsvm.spark.distributed import Assembled, DistributedModel, assemble, gather
 from localsvm.spark.rows import Block, FeatureColumns, Layout, Rows, training_frame
-from localsvm.spark.survey import MOST_CLASSES, Survey, survey_rows
-from localsvm.spark.training import Training, trained_cells
+from localsvm.spark.survey import MOST_CLASSES, Survey, SurveyPlan, survey_rows
+from localsvm.spark.training import Training
 from localsvm.storage.model_file import StoredModel
 from localsvm.storage.version import __version__
 
@@ -49,11 +51,11 @@ class FitPlan:
     weight: str | None
     coarse_size: int = LARGEST_TRAVERSAL
     checkpoint: str | None = None
-    """Path for trained cells; None: executors keep them, or the driver if the model is small."""
+    """Directory for trained cells; None: executors keep them, or the driver if the model is small."""
 
 
 @dataclass(frozen=True)
-class _Problem:
+class Problem:
     """Rows, settings and classes of a fit."""
 
     rows: Rows
@@ -62,8 +64,40 @@ class _Problem:
     settings: FitSettings
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that precedes the training of a fit."""
+
+    problem: Problem
+    metric: Metric
+    training: Training
+    seconds: dict[str, float]
+    """By phase."""
+
+
 def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> DistributedModel:
     """Fit a model to the rows of a data frame; the estimator has the parameters."""
+    begin = time.perf_counter()
+    if plan.checkpoint is not None:
+        refuse_foreign(plan.checkpoint, dataset.sparkSession)
+    prepared = prepare_distributed(dataset, estimator, plan)
+    training = prepared.training
+    trained = gather(prepared.problem.rows, training, plan.checkpoint)
+    decided = time.perf_counter()
+    model = assemble(trained, training)
+    ended = time.perf_counter()
+    seconds = {**prepared.seconds, **trained.seconds, "calibration": ended - decided, "total": ended - begin}
+    info = {"estimator": estimator_values(_fitted(estimator, prepared, model, seconds, plan)), "user": {}}
+    if model.measures is not None:
+        info["out_of_fold"] = model.measures
+    headline = StoredModel(model.model, model.table, info, seconds, __version__)
+    kept = trained.frame if trained.kept and plan.checkpoint is None else None
+    coarse = training.sized.coarse
+    return DistributedModel(headline, coarse, model.cells, trained.n_bytes, trained.report(training), kept)
+
+
+def prepare_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> Prepared:
+    """Survey the rows, fit scaling and metric to a sample, and find the coarse cells."""
     begin = time.perf_counter()
     problem = _survey(dataset, estimator, plan)
     rows, settings = problem.rows, problem.settings
@@ -73,22 +107,13 @@ def fit_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan
     scaled = time.perf_counter()
     limit = SplitLimit(partition.size)
     sized = cut_coarsely(rows, drawn, scaling, limit, plan.coarse_size)
-    cut = time.perf_counter()
     cell = replace(settings.cell, kernel=metric.kernel)
     training = Training(settings, cell, limit, scaling, sized, rows.layout)
-    trained = gather(trained_cells(rows, training), training, rows.n_rows, plan.checkpoint)
-    decided = time.perf_counter()
-    model = assemble(trained, training)
-    ended = time.perf_counter()
-    seconds = {"scaling": scaled - begin, "partition": cut - scaled, **trained.seconds}
-    seconds |= {"calibration": ended - decided, "total": ended - begin}
-    info = {"estimator": estimator_values(_fitted(estimator, problem, metric, model, seconds, plan)), "user": {}}
-    headline = StoredModel(model.model, model.table, info, seconds, __version__)
-    kept = trained.frame if trained.kept and plan.checkpoint is None else None
-    return DistributedModel(headline, sized.coarse, model.cells, trained.n_bytes, trained.report(training), kept)
+    seconds = {"scaling": scaled - begin, "partition": time.perf_counter() - scaled}
+    return Prepared(problem, metric, training, seconds)
 
 
-def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Problem:
+def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> Problem:
     """Survey all rows and resolve the settings; invalid parameters raise before any job runs."""
     parameters = fit_parameters(estimator)
     is_classifier = isinstance(estimator, LocalSVC)
@@ -98,7 +123,8 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Pr
         assert isinstance(estimator, LocalRegressor)
         task = regression_task(estimator)
     frame = training_frame(dataset, plan.features, plan.label, plan.weight)
-    survey = survey_rows(frame, plan.features, plan.label, plan.weight, classes=is_classifier)
+    what = SurveyPlan(is_classifier, parameters.seed)
+    survey = survey_rows(frame, plan.features, plan.label, plan.weight, what)
     layout = Layout(survey.n_features)
     if isinstance(estimator, LocalSVC):
         task = _class_task(estimator, survey, plan.label)
@@ -107,8 +133,10 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> _Pr
     else:
         check_unit(np.array(survey.target_ends))
         check_magnitude(survey.largest_weight, survey.n_present)
-    settings = resolve(parameters, task, check_relevance(estimator.relevance, survey.n_features))
-    return _Problem(Rows(frame, layout, survey.n_present, settings.seed), survey, task, settings)
+    relevance = check_relevance(estimator.relevance, survey.n_features)
+    settings = resolve(parameters, task, relevance, grid=choose_grid(estimator, task.reduction))
+    rows = Rows(frame.coalesce(survey.n_tasks), layout, survey.n_present, survey.checksum, settings.seed)
+    return Problem(rows, survey, task, settings)
 
 
 def _classes(survey: Survey, label: str) -> NDArray[np.float64]:
@@ -136,7 +164,7 @@ def _class_task(estimator: LocalSVC, survey: Survey, label: str) -> LearningTask
     return task
 
 
-def _fit_metric(problem: _Problem, partition: PartitionPlan, drawn: Block) -> tuple[Scaling, Metric]:
+def _fit_metric(problem: Problem, partition: PartitionPlan, drawn: Block) -> tuple[Scaling, Metric]:
     """Fit scaling and metric to the sample that a fit without Spark would draw; the scaling includes the weights."""
     rows, settings = problem.rows, problem.settings
     index = np.repeat(np.arange(len(drawn)), drawn.counts)
@@ -151,16 +179,12 @@ def _fit_metric(problem: _Problem, partition: PartitionPlan, drawn: Block) -> tu
 
 
 def _fitted(
-    estimator: LocalEstimator,
-    problem: _Problem,
-    metric: Metric,
-    model: Assembled,
-    seconds: dict[str, float],
-    plan: FitPlan,
+    estimator: LocalEstimator, prepared: Prepared, model: Assembled, seconds: dict[str, float], plan: FitPlan
 ) -> LocalEstimator:
     """Return the estimator, fitted but for the cells."""
-    decision = model.decision
-    result = FitResult(model.model, model.table, seconds, metric.weights, decision.decision, decision.scores)
+    decision, problem = model.decision, prepared.problem
+    weights = prepared.metric.weights
+    result = FitResult(model.model, model.table, seconds, weights, decision.decision, decision.scores)
     names = None if isinstance(plan.features, str) else plan.features
     fitted = fitted_from(estimator, result, problem.task, problem.settings.seed, problem.survey.n_features, names)
     if model.coarse.nodes and plan.coarse_size != LARGEST_TRAVERSAL:

@@ -1,7 +1,7 @@
 r"""Prediction, either with the model broadcast to the rows, or with the rows shuffled to the cells.
 
 Input: a `DistributedModel` and a data frame. Output: the frame with the columns of the predictions added. A broadcast
-model is the bytes of a model file, which every task maps and reads cell by cell. In a shuffle a row is sent to the task
+model is the bytes of a model file, of which a task reads the cells it needs. In a shuffle a row is sent to the task
 of its coarse cell, where the cells are sorted before the rows:
 
     rows  -> (coarse cell, scaled row, row) --\
@@ -43,13 +43,13 @@ from localsvm.partition.base import Partition
 from localsvm.partition.coarse import CoarseCells
 from localsvm.partition.whole import WholePartition
 from localsvm.spark.distributed import FINISHED, DistributedModel, read_row
-from localsvm.spark.rows import FeatureColumns, feature_column, find_column, matrix_of, quoted
+from localsvm.spark.rows import Columns, FeatureColumns, matrix_of, quoted
+from localsvm.spark.sending import SentModel
 from localsvm.spark.training import frame_schema
-from localsvm.storage.model_file import model_bytes, read_model
 from localsvm.storage.parts import PARTITION
 
 BROADCAST_BYTES = 32 << 20
-"""Size up to which a model is broadcast: Spark Connect sends it with every plan, of 128 MB at most."""
+"""Size up to which a model is broadcast: every Python process of an executor opens it."""
 
 _OUTPUTS = [
     StructField("prediction", DoubleType(), False),
@@ -112,6 +112,15 @@ class Reader:
             )
         return X
 
+    def vector(self, x: Any) -> NDArray[np.float64]:
+        """Return one vector as a matrix of one row; raise as `matrix` does."""
+        X = np.asarray(x.toArray() if hasattr(x, "toArray") else x, dtype=np.float64)
+        if X.shape != (self.n_features,):
+            raise InvalidData(f"the vector has shape {X.shape}, but the model has {self.n_features} features.")
+        if not np.isfinite(X).all():
+            raise InvalidData(f"element {int(np.argmin(np.isfinite(X)))} of the vector is NaN or infinite.")
+        return X[None, :]
+
     def outputs(self, model: LocalModel, X: NDArray[np.floating]) -> list[pa.Array]:
         """Return predictions, scores and probabilities; the latter two are empty for regression."""
         if self.classes is None:
@@ -141,11 +150,10 @@ def transform(
     model: DistributedModel, frame: DataFrame, features: FeatureColumns, names: Outputs, by: str
 ) -> DataFrame:
     """Return the frame with predictions, by "broadcast", "shuffle", or "auto" (broadcast if the model is small)."""
-    labels = getattr(model.estimator, "classes_", None)
-    classes = None if labels is None else tuple(labels.tolist())
-    reader = Reader(features, model.headline.model.n_features, classes)
-    _check_new(names, frame)
-    x = feature_column(frame, features)
+    reader = _reader(model, features)
+    columns = Columns(frame)
+    _check_new(names, columns)
+    x = columns.features(features)
     if by == "shuffle":
         _check_shuffle(frame)
     elif by == "auto":
@@ -153,11 +161,32 @@ def transform(
     return (_by_shuffle if by == "shuffle" else _by_broadcast)(model, frame, x, reader, names)
 
 
-def _check_new(names: Outputs, frame: DataFrame) -> None:
+def predict_vector(model: DistributedModel, x: Any) -> dict[str, Any]:
+    """Return prediction, scores and probabilities of one vector; of a large model only its coarse cell is read."""
+    reader = _reader(model, "features")
+    X = reader.vector(x)
+    if model.n_bytes <= BROADCAST_BYTES:
+        outputs = reader.outputs(model.local.model_, X)
+    else:
+        route = _route(model, reader)
+        scaled = route.scaling.apply(X)
+        cells = model.cells.where(F.col("coarse") == int(route.coarse.assign(scaled)[0])).select(*_CELL)
+        outputs = reader.outputs(_model_of(route, cells.toArrow().to_pylist()), scaled)
+    names = (field.name for field in _ARROW_OUTPUTS)
+    return {name: values[0].as_py() for name, values in zip(names, outputs, strict=True)}
+
+
+def _reader(model: DistributedModel, features: FeatureColumns) -> Reader:
+    labels = getattr(model.estimator, "classes_", None)
+    classes = None if labels is None else tuple(labels.tolist())
+    return Reader(features, model.headline.model.n_features, classes)
+
+
+def _check_new(names: Outputs, columns: Columns) -> None:
     """Refuse columns of predictions that the frame has already: nothing of the caller's is replaced."""
     parameters = {"predictionCol": names.prediction, "rawPredictionCol": names.raw, "probabilityCol": names.probability}
     for parameter, name in parameters.items():
-        if name and (found := find_column(frame, name)) is not None:
+        if name and (found := columns.find(name)) is not None:
             raise InvalidParameter(
                 f"{parameter}={name!r}, but the data frame has a column {found!r} already. Drop it, or choose "
                 "another name."
@@ -181,14 +210,14 @@ def _check_shuffle(frame: DataFrame) -> None:
 
 
 def _by_broadcast(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
-    predict = arrow_udf(_predictor(reader, model_bytes(model.local.model_)), StructType(_OUTPUTS))
+    predict = arrow_udf(_predictor(reader, model.file.sent_to(frame.sparkSession)), StructType(_OUTPUTS))
     hidden = _unused("predictions", frame)
     return frame.withColumn(hidden, predict(x)).withColumns(names.columns(hidden)).drop(hidden)
 
 
-def _predictor(reader: Reader, file: bytes) -> Predictor:
+def _predictor(reader: Reader, sent: SentModel) -> Predictor:
     def predict(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        model = read_model(memoryview(file), "the model").model
+        model = sent.open()
         for column in columns:
             yield pa.StructArray.from_arrays(reader.outputs(model, reader.matrix(column)), fields=_ARROW_OUTPUTS)
 
@@ -215,9 +244,13 @@ class _Route:
     """For scaled rows; without cells, with the calibration of all cells."""
 
 
-def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
+def _route(model: DistributedModel, reader: Reader) -> _Route:
     whole = model.headline.model
-    route = _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=no_scaling(whole.n_features)))
+    return _Route(reader, model.coarse, whole.scaling, replace(whole, scaling=no_scaling(whole.n_features)))
+
+
+def _by_shuffle(model: DistributedModel, frame: DataFrame, x: Column, reader: Reader, names: Outputs) -> DataFrame:
+    route = _route(model, reader)
     hidden = _unused("features", frame)
     columns = [f"c{number}" for number in range(len(frame.columns))]  # unlike names, these are all different
     rows = _routed_rows(frame.withColumn(hidden, x).toDF(*columns, hidden), columns, hidden, route)

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from pyspark.ml.base import Estimator
-from pyspark.sql import DataFrame
-
 from localsvm.estimators.parameters import check_choice, check_fraction
 from localsvm.estimators.regressors import LocalExpectileRegressor, LocalQuantileRegressor, LocalRegressor, LocalSVR
-from localsvm.spark.base import LocalSVMModel, LocalSVMParams, Storable, param
-from localsvm.spark.fit import fit_distributed
+from localsvm.spark.base import LocalSVMEstimator, LocalSVMModel, LocalSVMParams, param
+from localsvm.spark.summary import RegressionSummary, regression_summary
 
 
 class RegressorParams(LocalSVMParams):
@@ -30,8 +25,13 @@ class RegressorParams(LocalSVMParams):
 class LocalSVMRegressionModel(LocalSVMModel, RegressorParams):
     """A fitted `LocalSVMRegressor`."""
 
+    @property
+    def summary(self) -> RegressionSummary:
+        """Rows, cells, tasks, seconds, and the mean loss of out-of-fold predictions."""
+        return regression_summary(self._parts, self.getOrDefault(self.loss))
 
-class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[misc]
+
+class LocalSVMRegressor(LocalSVMEstimator, RegressorParams):
     """Regression on Spark, with all hyper-parameters selected by cross-validation in each cell.
 
     Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
@@ -70,13 +70,7 @@ class LocalSVMRegressor(Estimator, RegressorParams, Storable):  # type: ignore[m
         model.transform(frame).select("prediction")
     """
 
-    def __init__(self, **params: Any) -> None:
-        super().__init__()
-        self.setParams(**params)
-
-    def _fit(self, dataset: DataFrame) -> LocalSVMRegressionModel:
-        model = LocalSVMRegressionModel(fit_distributed(dataset, self._estimator(), self._fit_plan()))
-        return self._copyValues(model._resetUid(self.uid))  # type: ignore[no-any-return]
+    _model = LocalSVMRegressionModel
 
     def _estimator(self) -> LocalRegressor:
         loss, level = self.getOrDefault(self.loss), check_fraction("level", self.getOrDefault(self.level))

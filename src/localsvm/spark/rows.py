@@ -7,8 +7,9 @@ that a shuffle moves thousands of blocks instead of millions of vectors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, Floa
 from localsvm.data.scaling import Scaling
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members
+from localsvm.spark.content import rows_changed
+from localsvm.storage.kept_cells import row_marks
 
 FEATURES, TARGET, WEIGHT = "features", "target", "weight"
 
@@ -35,71 +38,82 @@ BLOCK_SCHEMA = "part int, X binary, y binary, weight binary, hashes binary, coun
 
 def training_frame(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None) -> DataFrame:
     """Return features, target and weight as numbers; raise for missing or non-numeric columns before any job runs."""
-    weights = F.lit(1.0) if weight is None else number_column(frame, weight, "weightCol")
+    columns = Columns(frame)
+    weights = F.lit(1.0) if weight is None else columns.number(weight, "weightCol")
     return frame.select(
-        feature_column(frame, features).alias(FEATURES),
-        number_column(frame, label, "labelCol").alias(TARGET),
+        columns.features(features).alias(FEATURES),
+        columns.number(label, "labelCol").alias(TARGET),
         weights.alias(WEIGHT),
     )
 
 
-def feature_column(frame: DataFrame, features: FeatureColumns) -> Column:
-    """Return the features of every row as an array of numbers; null where a vector is null."""
-    # Imported here: pyspark.ml takes as long as all the rest that a task on a worker imports.
-    from pyspark.ml.functions import vector_to_array
-    from pyspark.ml.linalg import VectorUDT
+class Columns:
+    """Columns of a frame by name, whose case matters only if spark.sql.caseSensitive says so."""
 
-    if not isinstance(features, str):
-        if not features:
-            raise InvalidParameter("featuresCol=[] names no columns.")
-        return F.array(*(number_column(frame, name, "featuresCol") for name in features))
-    found, kind = _column(frame, features, "featuresCol")
-    if isinstance(kind, VectorUDT):
-        return F.when(found.isNotNull(), vector_to_array(found))
-    if isinstance(kind, ArrayType) and _is_number(kind.elementType):
-        # Floats are not cast: tasks convert them to double faster than Spark does.
-        return found if isinstance(kind.elementType, FloatType | DoubleType) else found.cast("array<double>")
-    if _is_number(kind):
-        return F.array(found.cast("double"))
-    if type(kind).__module__.startswith("pyspark.mllib"):
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    @cached_property
+    def _case_sensitive(self) -> bool:
+        # Once for all columns: in Connect mode every question is a round trip to the server.
+        return bool(self._frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true")
+
+    def find(self, name: str) -> str | None:
+        """Return the name as the frame spells it, or None."""
+        names = self._frame.columns
+        if name in names:
+            return name
+        return None if self._case_sensitive else next((own for own in names if own.lower() == name.lower()), None)
+
+    def features(self, features: FeatureColumns) -> Column:
+        """Return the features of every row as an array of numbers; null where a vector is null."""
+        # Imported here: pyspark.ml takes as long as all the rest that a task on a worker imports.
+        from pyspark.ml.functions import vector_to_array
+        from pyspark.ml.linalg import VectorUDT
+
+        if not isinstance(features, str):
+            if not features:
+                raise InvalidParameter("featuresCol=[] names no columns.")
+            return F.array(*(self.number(name, "featuresCol") for name in features))
+        found, kind = self._column(features, "featuresCol")
+        if isinstance(kind, VectorUDT):
+            return F.when(found.isNotNull(), vector_to_array(found))
+        if isinstance(kind, ArrayType) and _is_number(kind.elementType):
+            # Floats are not cast: tasks convert them to double faster than Spark does.
+            return found if isinstance(kind.elementType, FloatType | DoubleType) else found.cast("array<double>")
+        if _is_number(kind):
+            return F.array(found.cast("double"))
+        if type(kind).__module__.startswith("pyspark.mllib"):
+            raise InvalidData(
+                f"column {features!r} has vectors of the old package pyspark.mllib: convert them with "
+                "MLUtils.convertVectorColumnsToML."
+            )
         raise InvalidData(
-            f"column {features!r} has vectors of the old package pyspark.mllib: convert them with "
-            "MLUtils.convertVectorColumnsToML."
+            f"column {features!r} has type {kind.simpleString()}: give a column of vectors (see VectorAssembler) or of "
+            "arrays of numbers, or a list of numeric columns."
         )
-    raise InvalidData(
-        f"column {features!r} has type {kind.simpleString()}: give a column of vectors (see VectorAssembler) or of "
-        "arrays of numbers, or a list of numeric columns."
-    )
 
+    def number(self, name: str, parameter: str) -> Column:
+        """Return a numeric or boolean column as double."""
+        found, kind = self._column(name, parameter)
+        if not _is_number(kind):
+            raise InvalidData(
+                f"column {name!r} has type {kind.simpleString()}, but {parameter} needs numbers. Convert text with "
+                "StringIndexer."
+            )
+        return found.cast("double")
 
-def number_column(frame: DataFrame, name: str, parameter: str) -> Column:
-    """Return a numeric or boolean column as double."""
-    found, kind = _column(frame, name, parameter)
-    if not _is_number(kind):
-        raise InvalidData(
-            f"column {name!r} has type {kind.simpleString()}, but {parameter} needs numbers. Convert text with "
-            "StringIndexer."
-        )
-    return found.cast("double")
+    def _column(self, name: str, parameter: str) -> tuple[Column, DataType]:
+        found = self.find(name)
+        if found is None:
+            names = ", ".join(map(repr, self._frame.columns))
+            raise InvalidParameter(f"{parameter}={name!r}, but the columns are {names}.")
+        return F.col(quoted(found)), self._frame.schema[found].dataType
 
 
 def quoted(name: str) -> str:
     """Return the name of a column with backticks, so that a dot in it does not select a field."""
     return "`" + name.replace("`", "``") + "`"
-
-
-def find_column(frame: DataFrame, name: str) -> str | None:
-    """Return the name as the frame spells it, or None; case matters only if spark.sql.caseSensitive says so."""
-    if name in frame.columns or frame.sparkSession.conf.get("spark.sql.caseSensitive") == "true":
-        return name if name in frame.columns else None
-    return next((column for column in frame.columns if column.lower() == name.lower()), None)
-
-
-def _column(frame: DataFrame, name: str, parameter: str) -> tuple[Column, DataType]:
-    found = find_column(frame, name)
-    if found is None:
-        raise InvalidParameter(f"{parameter}={name!r}, but the columns are {', '.join(map(repr, frame.columns))}.")
-    return F.col(quoted(found)), frame.schema[found].dataType
 
 
 def _is_number(kind: DataType) -> bool:
@@ -150,8 +164,17 @@ class Layout:
         """Encode two classes as -1 and 1, more as 0, 1, 2, ...; regression targets are unchanged."""
         if self.classes is None:
             return y
-        index = np.searchsorted(self.classes, y)
-        return np.where(index == 1, 1.0, -1.0) if len(self.classes) == 2 else index.astype(np.float64)
+        labels = np.asarray(self.classes)
+        index = np.minimum(np.searchsorted(labels, y), len(labels) - 1)
+        new = np.flatnonzero(labels[index] != y)
+        if len(new):
+            raise rows_changed(f"label {y[new[0]]:g} is new")
+        return np.where(index == 1, 1.0, -1.0) if len(labels) == 2 else index.astype(np.float64)
+
+    def checksums(self, rows: TrainingRows, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the checksums of rows, whose targets are encoded; they are those that a `Survey` adds up."""
+        y = rows.y if self.classes is None else np.asarray(self.classes)[np.maximum(rows.y, 0).astype(np.intp)]
+        return row_marks(hashes, y, rows.weight)
 
 
 @dataclass(frozen=True)
@@ -162,6 +185,8 @@ class Rows:
     layout: Layout
     n_rows: int
     """Number of rows of positive weight."""
+    checksum: int
+    """Sum of their checksums."""
     seed: int
 
 
@@ -222,20 +247,27 @@ def write_blocks(block: Block, parts: NDArray[np.integer], n_parts: int) -> Iter
 
 def read_blocks(batches: Iterable[pa.RecordBatch], n_features: int, dtype: type[np.floating]) -> dict[int, Block]:
     """Return the rows of every part; `dtype` is that of the features when they were written."""
-    pieces: dict[int, list[dict[str, bytes]]] = {}
+    pieces: dict[int, list[Block]] = {}
     for batch in batches:
         for values in batch.to_pylist():
-            pieces.setdefault(values["part"], []).append(values)
-    return {part: _join(found, n_features, dtype) for part, found in pieces.items()}
+            pieces.setdefault(values["part"], []).append(_read_block(values, n_features, dtype))
+    return {part: join_blocks(found) for part, found in pieces.items()}
 
 
-def _join(pieces: list[dict[str, bytes]], n_features: int, dtype: type[np.floating]) -> Block:
-    """Return the block of all pieces of a part."""
+def _read_block(values: dict[str, bytes], n_features: int, dtype: type[np.floating]) -> Block:
+    def array(name: str, dtype: type[np.generic]) -> NDArray[Any]:
+        return np.frombuffer(values[name], dtype)
 
-    def joined(name: str, dtype: type[np.generic]) -> NDArray[Any]:
-        return np.concatenate([np.frombuffer(piece[name], dtype) for piece in pieces])
+    rows = TrainingRows(array("X", dtype).reshape(-1, n_features), array("y", np.float64), array("weight", np.float64))
+    return Block(rows, array("hashes", np.uint64), array("counts", np.int64))
 
+
+def join_blocks(blocks: Sequence[Block]) -> Block:
+    """Return one block of the rows of all blocks."""
     rows = TrainingRows(
-        joined("X", dtype).reshape(-1, n_features), joined("y", np.float64), joined("weight", np.float64)
+        np.concatenate([block.rows.X for block in blocks]),
+        np.concatenate([block.rows.y for block in blocks]),
+        np.concatenate([block.rows.weight for block in blocks]),
     )
-    return Block(rows, joined("hashes", np.uint64), joined("counts", np.int64))
+    hashes, counts = [block.hashes for block in blocks], [block.counts for block in blocks]
+    return Block(rows, np.concatenate(hashes), np.concatenate(counts))

@@ -7,6 +7,8 @@ the column and counts the rows. Sums are exact, so that their rounding does not 
 from __future__ import annotations
 
 import math
+import os
+import socket
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -16,12 +18,17 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from localsvm.data.content import content_hash
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
 from localsvm.spark.rows import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+from localsvm.storage.kept_cells import row_marks
 from localsvm.storage.record import pack, unpack
 
 MOST_CLASSES = 1000
+
+BYTES_OF_TASK = 16 << 20
+"""Size of partitions up to which several of them are read by one task."""
 
 _SCHEMA = "survey binary"
 
@@ -71,6 +78,10 @@ class Survey:
     largest_weight: float = 0.0
     classes: dict[float, Mass] = field(default_factory=dict)
     """Mass by label, for classifications; at most `MOST_CLASSES` + 1 labels."""
+    checksum: int = 0
+    """Sum of the checksums of rows of positive weight, modulo 2^64."""
+    workers: dict[str, int] = field(default_factory=dict)
+    """Number of partitions by the Python process that has read them."""
 
     def __add__(self, other: Survey) -> Survey:
         """Return the survey of both parts together."""
@@ -92,6 +103,8 @@ class Survey:
             ),
             largest_weight=max(self.largest_weight, other.largest_weight),
             classes={label: self.classes.get(label, none) + other.classes.get(label, none) for label in labels},
+            checksum=(self.checksum + other.checksum) % 2**64,
+            workers=dict(Counter(self.workers) + Counter(other.workers)),
         )
 
     @property
@@ -106,6 +119,15 @@ class Survey:
         assert self.low is not None and self.high is not None
         return np.stack([self.low, self.high])
 
+    @property
+    def n_tasks(self) -> int:
+        """Number of tasks for another pass: enough for all processes, and not so many that starting them takes longest.
+
+        A task in Python takes some 50 milliseconds to start, as long as it takes to read megabytes.
+        """
+        n_bytes = self.n_rows * 8 * (self.n_features + 2)
+        return min(max(2 * len(self.workers), -(-n_bytes // BYTES_OF_TASK)), sum(self.workers.values()))
+
 
 def _of_both(choose: np.ufunc, one: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
     if one is None or other is None:
@@ -113,20 +135,31 @@ def _of_both(choose: np.ufunc, one: FloatArray | None, other: FloatArray | None)
     return np.asarray(choose(one, other)) if len(one) == len(other) else one
 
 
-def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, *, classes: bool) -> Survey:
+@dataclass(frozen=True)
+class SurveyPlan:
+    """What a survey does beside counting."""
+
+    classes: bool
+    """Whether targets are labels."""
+    seed: int
+    """Of the hashes of rows."""
+
+
+def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, plan: SurveyPlan) -> Survey:
     """Survey a frame of `training_frame`; raise `InvalidData` if its rows cannot be used."""
-    parts = frame.mapInArrow(partial(_survey_partition, classes), _SCHEMA).toArrow().column("survey").to_pylist()
+    parts = frame.mapInArrow(partial(_survey_partition, plan), _SCHEMA).toArrow().column("survey").to_pylist()
     survey = sum((_read(part) for part in parts), Survey())
     _check(survey, features, label, weight)
     return survey
 
 
-def _survey_partition(classes: bool, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    survey = sum((_survey_batch(batch, classes) for batch in batches), Survey())
+def _survey_partition(plan: SurveyPlan, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    own = Survey(workers={f"{socket.gethostname()} {os.getpid()}": 1})
+    survey = sum((_survey_batch(batch, plan) for batch in batches), own)
     yield pa.RecordBatch.from_pydict({"survey": pa.array([b"".join(pack(asdict(survey)))], pa.binary())})
 
 
-def _survey_batch(batch: pa.RecordBatch, classes: bool) -> Survey:
+def _survey_batch(batch: pa.RecordBatch, plan: SurveyPlan) -> Survey:
     features, y, weight = batch.column(FEATURES), floats(batch.column(TARGET)), floats(batch.column(WEIGHT))
     lengths = features.drop_null().value_lengths().to_numpy(zero_copy_only=False)
     sizes, rows_of_size = np.unique(lengths, return_counts=True)
@@ -146,18 +179,19 @@ def _survey_batch(batch: pa.RecordBatch, classes: bool) -> Survey:
     present = weight > 0
     if survey.bad_values or survey.bad_targets or survey.bad_weights or not present.any():
         return survey
-    return _with_ends(survey, TrainingRows(X, y, weight)[present], classes)
+    return _with_content(survey, TrainingRows(X, y, weight)[present], plan)
 
 
-def _with_ends(survey: Survey, rows: TrainingRows, classes: bool) -> Survey:
+def _with_content(survey: Survey, rows: TrainingRows, plan: SurveyPlan) -> Survey:
     survey = replace(
         survey,
         low=rows.X.min(axis=0),
         high=rows.X.max(axis=0),
         target_ends=(float(rows.y.min()), float(rows.y.max())),
         largest_weight=float(rows.weight.max()),
+        checksum=int(row_marks(content_hash(rows.X, plan.seed), rows.y, rows.weight).sum()),
     )
-    if not classes:
+    if not plan.classes:
         return survey
     labels, index = np.unique(rows.y + 0.0, return_inverse=True)  # -0.0 is 0.0
     few = enumerate(labels[: MOST_CLASSES + 1].tolist())

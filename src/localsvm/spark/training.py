@@ -10,7 +10,7 @@ import socket
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -25,14 +25,15 @@ from localsvm.cell.trained import PHASES, TrainedCell
 from localsvm.data.content import content_hash
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import Scaling
-from localsvm.fit.memory import MemoryLimit, available_memory, plan_memory
-from localsvm.fit.prepare import CellTasks
+from localsvm.fit.memory import MemoryLimit, MemoryPlan, available_memory, plan_memory
+from localsvm.fit.prepare import CellTasks, TargetRows
 from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import train_cells
 from localsvm.model.table import cell_row
 from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.spark.coarse import Sized
+from localsvm.spark.content import check_rows
 from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, TrainingRows, read_blocks, write_blocks
 from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
 from localsvm.storage.parts import PARTITION
@@ -71,7 +72,7 @@ _ARROW_TYPES = {
 
 def frame_schema(columns: dict[str, str]) -> str:
     """Return columns as a schema of Spark."""
-    return ", ".join(f"{name}: {kind}" for name, kind in columns.items())
+    return ", ".join(f"{name} {kind}" for name, kind in columns.items())
 
 
 def arrow_schema(columns: dict[str, str]) -> pa.Schema:
@@ -91,56 +92,105 @@ class Training:
     scaling: Scaling
     sized: Sized
     layout: Layout
+    trained: frozenset[int] = frozenset()
+    """Coarse cells that a checkpoint has."""
 
     @property
-    def task_of(self) -> NDArray[np.int32]:
-        """Task number of every coarse cell, in descending order of size."""
-        tasks = np.empty(len(self.sized.sizes), dtype=np.int32)
-        tasks[np.argsort(-self.sized.sizes, kind="stable")] = np.arange(len(tasks), dtype=np.int32)
-        return tasks
+    def coarse_of(self) -> NDArray[np.intp]:
+        """Coarse cell of every task, in descending order of size."""
+        order = np.argsort(-self.sized.sizes, kind="stable")
+        return order[~np.isin(order, list(self.trained))]
+
+    @property
+    def n_tasks(self) -> int:
+        """Number of coarse cells to train."""
+        return len(self.sized.sizes) - len(self.trained)
+
+    def without(self, trained: Iterable[int]) -> Training:
+        """Return the training of all other coarse cells."""
+        return replace(self, trained=frozenset(trained))
 
     def is_cell(self, coarse: int) -> bool:
         """Return whether a coarse cell is small enough to be a cell."""
         found = self.sized
         return bool(found.coarse.nodes) and self.limit.allows(int(found.sizes[coarse]), float(found.radii[coarse]))
 
+    def check_content(self, coarse: int, block: Block) -> None:
+        """Raise unless the rows of a coarse cell are those that were counted."""
+        expected = int(self.sized.sizes[coarse]), int(self.sized.checksums[coarse])
+        checksum = self.layout.checksums(block.rows, block.hashes).sum()
+        check_rows(f"coarse cell {coarse}", expected, (len(block), int(checksum)))
+
 
 def trained_cells(rows: Rows, training: Training) -> DataFrame:
     """Return the data frame of trained cells; Spark trains them when the frame is evaluated."""
+    return shuffled_rows(rows, training).mapInArrow(partial(_train_partition, training), frame_schema(COLUMNS))
+
+
+def shuffled_rows(rows: Rows, training: Training) -> DataFrame:
+    """Return the rows of the coarse cells to train as blocks, one partition per task."""
     blocks = rows.frame.mapInArrow(partial(_assigned_blocks, training), BLOCK_SCHEMA)
-    shuffled = blocks.repartitionById(len(training.sized.sizes), "part")
-    return shuffled.mapInArrow(partial(_train_partition, training), frame_schema(COLUMNS))
+    return blocks.repartitionById(training.n_tasks, "part")
 
 
 def _assigned_blocks(training: Training, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    tasks, coarse = training.task_of, training.sized.coarse
+    tasks = np.full(len(training.sized.sizes), -1, dtype=np.int32)
+    tasks[training.coarse_of] = np.arange(training.n_tasks, dtype=np.int32)
     for rows in training.layout.rows(batches):
         X = training.scaling.apply(rows.X)
         hashes = content_hash(rows.X, training.settings.seed)
         block = Block(TrainingRows(X, rows.y, rows.weight), hashes, np.ones(len(X), dtype=np.int64))
-        yield from write_blocks(block, tasks[coarse.assign(X)], len(tasks))
+        task = tasks[training.sized.coarse.assign(X)]
+        if training.trained:
+            block, task = block[task >= 0], task[task >= 0]
+        yield from write_blocks(block, task, training.n_tasks)
 
 
 def _train_partition(training: Training, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    coarse_of = np.argsort(training.task_of)
+    for ready in ready_coarse_cells(training, batches):
+        yield from _train_coarse_cell(training, ready)
+
+
+@dataclass(frozen=True)
+class ReadyCoarseCell:
+    """A coarse cell in its task, cut into cells that can be trained."""
+
+    coarse: int
+    tree: VoronoiPartition | None
+    """None if the coarse cell is a cell."""
+    sizes: NDArray[np.intp]
+    """Rows of the cells."""
+    tasks: CellTasks
+    plan: MemoryPlan
+
+
+def ready_coarse_cells(training: Training, batches: Iterable[pa.RecordBatch]) -> Iterator[ReadyCoarseCell]:
+    """Yield the coarse cells of a partition of `shuffled_rows`, in its task; raise if their rows have changed."""
+    coarse_of, settings, n_threads = training.coarse_of, training.settings, _context().cpus()
     for task, block in read_blocks(batches, training.layout.n_features, np.float32).items():
-        yield from _train_coarse_cell(training, int(coarse_of[task]), block)
+        coarse = int(coarse_of[task])
+        training.check_content(coarse, block)
+        rows = ScaledRows(block.rows.X)
+        tree, members = _cut(training, coarse, rows, block.hashes, n_threads)
+        memory = MemoryLimit.of(settings.max_memory or _memory_of_task(n_threads))
+        plan = plan_memory(members.sizes, rows.n_features, training.cell, n_threads, memory)
+        data = TargetRows(block.rows.X, block.rows.y, block.rows.weight)
+        tasks = CellTasks(rows, data, members, settings)
+        yield ReadyCoarseCell(coarse, tree, members.sizes, tasks, plan)
 
 
-def _train_coarse_cell(training: Training, coarse: int, block: Block) -> Iterator[pa.RecordBatch]:
+def _train_coarse_cell(training: Training, ready: ReadyCoarseCell) -> Iterator[pa.RecordBatch]:
+    where = {"coarse": ready.coarse, "host": socket.gethostname(), "attempt": _context().attemptNumber()}
+    for cell in train_cells(ready.tasks, ready.sizes, training.cell, ready.plan):
+        tree = PARTITION.write(ready.tree) if cell.number == 0 and ready.tree is not None else None
+        values = {**where, **_summary(cell), **_records(cell, training.settings, tree), "finished": time.time()}
+        yield pa.RecordBatch.from_pylist([values], schema=arrow_schema(COLUMNS))
+
+
+def _context() -> TaskContext:
     context = TaskContext.get()
     assert context is not None
-    settings, n_threads = training.settings, context.cpus()
-    rows = ScaledRows(block.rows.X)
-    tree, members = _cut(training, coarse, rows, block.hashes, n_threads)
-    tasks = CellTasks(rows, block.rows.y, block.rows.weight, members, settings)
-    memory = MemoryLimit.of(settings.max_memory or _memory_of_task(n_threads))
-    plan = plan_memory(members.sizes, rows.n_features, training.cell, n_threads, memory)
-    where = {"coarse": coarse, "host": socket.gethostname(), "attempt": context.attemptNumber()}
-    for cell in train_cells(tasks, members.sizes, training.cell, plan):
-        first = PARTITION.write(tree) if cell.number == 0 and tree is not None else None
-        values = {**where, **_summary(cell), **_records(cell, settings, first), "finished": time.time()}
-        yield pa.RecordBatch.from_pylist([values], schema=arrow_schema(COLUMNS))
+    return context
 
 
 def _cut(

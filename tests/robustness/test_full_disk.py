@@ -4,7 +4,6 @@ What was there stays as it was, no part of a file is left, and the error is a se
 """
 
 import os
-import resource
 import shutil
 import subprocess
 
@@ -15,6 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 from files import ModelFile
 from shell import ENVIRONMENT, TERMINAL, Shell, toy_table
+
+resource = pytest.importorskip("resource", reason="the size of files cannot be limited")
 
 TRAIN = ("-t", "kind", "--ignore", "amount", "--ignore", "id", "--cell-size", 100, "--grid", 3, "--scaling", "minmax")
 DISK_BYTES = 500_000

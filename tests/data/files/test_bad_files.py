@@ -122,7 +122,7 @@ def test_too_long_rows_and_too_many_columns_are_refused(tmp_path):
 
 def test_pickles_are_not_loaded(tmp_path):
     np.save(tmp_path / "table.npy", np.array([{}], dtype=object), allow_pickle=True)
-    assert "cannot be read" in refused(tmp_path / "table.npy")
+    assert "has values of type object" in refused(tmp_path / "table.npy")
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from localsvm import InvalidData
-from localsvm.data.columns import MOST_CATEGORIES, learn_encoding
 from localsvm.data.disk import RowFile
+from localsvm.data.encoding import learn_encoding
 from localsvm.data.files import open_file
 from localsvm.data.files.loading import MemoryBudget, Roles, load
 from localsvm.data.frames import read_frame
@@ -48,17 +48,20 @@ def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
     assert [loaded.target.names[code] for code in loaded.target.codes] == table["kind"].to_pylist()
 
 
-def test_categories_are_encoded_as_those_of_a_data_frame_whatever_their_order(tmp_path):
+def test_categories_and_dates_are_encoded_as_those_of_a_data_frame_whatever_their_order(tmp_path):
     rng = np.random.default_rng(1)
-    names = [f"{k:02}" for k in rng.permutation(MOST_CATEGORIES + 10)]
-    # All categories but two are equally frequent: ties decide which of them are pooled.
-    table = pa.table({"y": np.arange(len(names) + 2), "word": [*names, *names[-2:]]})
-    frame = read_frame(table.select(["word"]), ["word"])
-    expected = learn_encoding(frame, np.ones(len(table)), impute=False)
+    names = [f"{k:02}" for k in rng.permutation(40)]
+    word = [*names, *rng.choice(names, 460)]
+    day = pa.array(rng.integers(0, 2000, 500).astype(np.int32)).cast(pa.date32())
+    table = pa.table({"y": rng.normal(size=500), "word": word, "day": day})
+    frame = read_frame(table.select(["word", "day"]), ["word", "day"])
     loaded = load(open_file(table), Roles("y"), MemoryBudget(MANY, str(tmp_path))).table
-    assert loaded.names[0] == tuple(names) != frame.names[0]
-    assert learn_encoding(loaded, np.ones(len(table)), impute=False) == expected
-    np.testing.assert_array_equal(expected.encode(loaded)[:], expected.encode(frame)[:])
+    assert loaded.names[0] == tuple(names) != frame.names[0] and loaded.dates == frame.dates == {1}
+    rows = []
+    for source in (frame, loaded):
+        learned = learn_encoding(source, table["y"].to_numpy()[:, None], np.ones(500))
+        rows.append(learned.encode_training(source, learned.encoding.view())[:])
+    np.testing.assert_array_equal(*rows)
 
 
 def test_targets_keep_their_type_and_integral_floats_become_integers(table, tmp_path):
@@ -86,7 +89,9 @@ def test_features_can_be_selected_or_ignored(table, tmp_path):
         ({"x": [1.0]}, Roles("y"), "lacks the column 'y'"),
         ({"x": [1.0], "y": [[1]]}, Roles("y"), "give a column of numbers or of text"),
         ({"x": pa.array([], pa.float64()), "y": pa.array([], pa.float64())}, Roles("y"), "has no rows"),
-        ({"x": pa.array([0], pa.date32()), "y": [1.0]}, Roles("y"), "'x' has dates"),
+        ({"x": [1.0], "y": pa.array([0], pa.date32())}, Roles("y"), "give a column of numbers or of text"),
+        ({"x": [1.0], "y": pa.array([0], pa.duration("s"))}, Roles("y"), "give a column of numbers or of text"),
+        ({"x": pa.array([2**31 - 1], pa.date32()), "y": [1.0]}, Roles("y"), "'x' has dates outside of the years"),
         ({"x": [1.0], "y": [1.0], "w": ["heavy"]}, Roles("y", "w"), "'w' has text where numbers are needed"),
     ],
 )

@@ -120,6 +120,47 @@ def test_dates_and_decimals_can_be_declared_categories():
         assert len(codes.names) == 2
 
 
+def test_dates_are_days_and_durations_seconds():
+    columns = {
+        "day": pa.array([19753, None], pa.date32()),
+        "moment": pa.array([19753 * 86400 + 64800, None], pa.timestamp("s")),
+        "zoned": pa.array([19753 * 86400 + 32400, None], pa.timestamp("s", "Asia/Tokyo")),
+        "hour": pa.array([64800, None], pa.time32("s")),
+        "text": ["2024-01-31 18:00+05:30", "NA"],
+        "nothing": pa.array([None, None]),
+        "wait": pa.array([90, None], pa.duration("s")),
+    }
+    batch = pa.record_batch(columns)
+    found = to_numbers(batch, dates=[name for name in columns if name != "wait"])
+    np.testing.assert_array_equal(found, [[19753.0, 19753.75, 19753.75, 0.75, 19753.75, np.nan, 90.0], [np.nan] * 7])
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("1970-01-02", 1.0),
+        (" 1970-01-02T12:00 ", 1.5),
+        ("1970-01-02 12:00:00.1234567Z", 1.5 + 0.123456 / 86400),
+        ("1970-01-02 12:00-0730", 1.5),
+        ("1970-01-02 12:00+01", 1.5),
+        ("06:00", 0.25),
+        ("06:00:00.5", 0.25 + 0.5 / 86400),
+        ("0001-01-01", -719162.0),
+        ("9999-12-31", 2932896.0),
+    ],
+)
+def test_dates_in_text_are_read_as_they_are_shown(text, day):
+    batch = pa.record_batch({"when": [text]})
+    assert to_numbers(batch, dates=["when"]).item() == pytest.approx(day, abs=1e-12)
+
+
+@pytest.mark.parametrize("text", ["soon", "2024-06-31", "2024-13-01", "31.1.2024", "25:00"])
+def test_text_that_is_no_date_is_refused(text):
+    batch = pa.record_batch({"when": ["2024-01-31", None, text]})
+    with pytest.raises(InvalidData, match=f"column 'when' has dates, but also '{text}', which is none"):
+        to_numbers(batch, dates=["when"])
+
+
 def test_columns_of_too_many_distinct_values_are_not_categories():
     codes = CategoryCodes("id")
     with pytest.raises(InvalidData, match="'id' has more than 1000000 different values"):

@@ -7,7 +7,7 @@ file stores by columns is read as a whole. Nothing is unpickled.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -22,11 +22,15 @@ from pyarrow import ipc
 
 from localsvm.data.files.formats import ARROW_MAGIC, FileOptions, check_content
 from localsvm.data.files.reading import explained
-from localsvm.data.files.table import Schema, TableFile, numbered
+from localsvm.data.files.snapshot import parquet_files
+from localsvm.data.files.table import MAX_COLUMNS, Schema, TableFile, numbered
 from localsvm.errors import InvalidData
 
 # Pages of parquet are read through a buffer of this size per column; without it a whole row group is held in memory.
 _BUFFER_BYTES = 1 << 17
+
+# Larger batches of an Arrow file stay in the file until they are used.
+_MAX_COPIED_BYTES = 1 << 26
 
 _MATRIX = "X"  # the array of an npz file that may have several columns
 
@@ -72,7 +76,7 @@ def _open_parquet(path: Path) -> Any:
 
 
 def _parts(directory: Path, name: str) -> tuple[list[_Part], Any]:
-    paths = sorted(path for ending in ("parquet", "pq") for path in directory.rglob(f"*.{ending}") if path.is_file())
+    paths = parquet_files(directory)
     if not paths:
         raise InvalidData(f"{name} is a directory without parquet files. Give a file, or a directory that has some.")
     for path in paths:
@@ -119,27 +123,30 @@ def _read_part(part: _Part, types: Any, rows: int) -> Iterator[Any]:
 
 
 def open_arrow(path: Path, name: str, options: FileOptions) -> TableFile:
-    """Open an Arrow file (feather too) or stream, mapped into memory.
+    """Open an Arrow file (feather too) or stream; only large batches are mapped into memory.
 
     Batches are validated: pyarrow would read beyond the end of damaged ones.
     """
     with path.open("rb") as file:
         is_file = file.read(len(ARROW_MAGIC)) == ARROW_MAGIC
-    schema = Schema.of(_open_ipc(path, is_file).schema, name, options.categories)
+    reader = _open_ipc(pa.memory_map(str(path)), is_file)
+    schema = Schema.of(reader.schema, name, options.categories)
+    first = next(_ipc_batches(reader, is_file), None)
+    # A mapped file that another program shortens ends this one; a batch that is copied does not.
+    open_bytes = pa.memory_map if first is not None and first.nbytes > _MAX_COPIED_BYTES else pa.OSFile
     n_rows = ds.dataset(str(path), format="ipc").count_rows() if is_file else None
 
     def read(names: tuple[str, ...], rows: int) -> Iterator[Any]:
         used = ipc.IpcReadOptions(included_fields=sorted(schema.names.index(label) for label in names))
-        for batch in _ipc_batches(_open_ipc(path, is_file, used), is_file):
+        for batch in _ipc_batches(_open_ipc(open_bytes(str(path)), is_file, used), is_file):
             batch.validate(full=True)
             yield batch.select(list(names))
 
     return TableFile(name, schema, n_rows, read)
 
 
-def _open_ipc(path: Path, is_file: bool, options: Any = None) -> Any:
-    mapped = pa.memory_map(str(path))
-    return ipc.open_file(mapped, options=options) if is_file else ipc.open_stream(mapped, options=options)
+def _open_ipc(source: Any, is_file: bool, options: Any = None) -> Any:
+    return ipc.open_file(source, options=options) if is_file else ipc.open_stream(source, options=options)
 
 
 def _ipc_batches(reader: Any, is_file: bool) -> Iterator[Any]:
@@ -151,19 +158,58 @@ def _ipc_batches(reader: Any, is_file: bool) -> Iterator[Any]:
 
 def open_npy(path: Path, name: str, options: FileOptions) -> TableFile:
     """Open a file of one array: a matrix, or a vector as its only column."""
-    mapped = np.load(path, mmap_mode="r", allow_pickle=False)
-    if mapped.ndim not in (1, 2):
-        raise InvalidData(f"{name} has an array with {mapped.ndim} dimensions; rows and columns are needed.")
-    X = mapped if mapped.ndim == 2 else mapped[:, None]
-    fields = [pa.field(label, _arrow_type(X.dtype, name)) for label in numbered(X.shape[1])]
-    schema = Schema.of(pa.schema(fields), name, options.categories, named=False)
+    with path.open("rb") as file:
+        array = _Array(*_header(file), file.tell())
+    if len(array.shape) not in (1, 2):
+        raise InvalidData(f"{name} has an array with {len(array.shape)} dimensions; rows and columns are needed.")
+    kind = _arrow_type(array.dtype, name)
+    if array.begin + array.n_rows * array.n_columns * array.dtype.itemsize > path.stat().st_size:
+        raise EOFError("its array is shorter than its header says")
+    schema = Schema.of(
+        pa.schema([pa.field(label, kind) for label in numbered(array.n_columns)]), name, options.categories, named=False
+    )
 
     def read(names: tuple[str, ...], rows: int) -> Iterator[Any]:
         used = [int(label) - 1 for label in names]
-        for begin in range(0, len(X), rows):
-            yield _batch(dict(zip(names, _columns(X[begin : begin + rows, used]), strict=True)))
+        with path.open("rb") as file:
+            for begin in range(0, array.n_rows, rows):
+                block = array.read(file, begin, min(rows, array.n_rows - begin), used)
+                yield _batch(dict(zip(names, _columns(block), strict=True)))
 
-    return TableFile(name, schema, len(X), read)
+    return TableFile(name, schema, array.n_rows, read)
+
+
+@dataclass(frozen=True)
+class _Array:
+    """The array of an npy file, which is read rather than mapped: another program may shorten the file."""
+
+    shape: tuple[int, ...]
+    by_column: bool
+    dtype: np.dtype[Any]
+    begin: int
+    """Number of bytes before the first value."""
+
+    @property
+    def n_rows(self) -> int:
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        return self.shape[1] if len(self.shape) == 2 else 1
+
+    def read(self, file: IO[bytes], begin: int, count: int, used: Sequence[int]) -> NDArray[Any]:
+        """Return some columns of `count` rows from row `begin` on."""
+        if not self.by_column:
+            self._seek(file, begin * self.n_columns)
+            return _take(file, self.dtype, (count, self.n_columns), "C")[:, used]
+        block = np.empty((count, len(used)), self.dtype, order="F")
+        for place, column in enumerate(used):
+            self._seek(file, column * self.n_rows + begin)
+            block[:, place] = _take(file, self.dtype, (count,), "C")
+        return block
+
+    def _seek(self, file: IO[bytes], position: int) -> None:
+        file.seek(self.begin + position * self.dtype.itemsize)
 
 
 @dataclass(frozen=True)
@@ -211,6 +257,8 @@ def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
     version = npy.read_magic(file)
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, by_column, dtype = read(file)
+    if min(shape, default=0) < 0 or (len(shape) == 2 and shape[1] > MAX_COLUMNS):
+        raise ValueError(f"its array has the shape {shape}; at most {MAX_COLUMNS} columns can be read")
     return shape, by_column, dtype
 
 

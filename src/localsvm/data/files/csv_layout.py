@@ -43,7 +43,7 @@ _SNIFFED_ROWS = 100
 _NUMERIC_FRACTION = 0.9
 
 _NUMBER = r"^[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf|Inf|INF|infinity|Infinity)$"
-_DATE = r"^(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?|\d\d:\d\d(:\d\d(\.\d+)?)?)$"
+DATE = r"^(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)?)?|\d\d:\d\d(:\d\d(\.\d+)?)?)$"
 
 OnInvalid = Callable[[Any], str]
 """Called with a row that has too many or too few values; returns "skip" or "error"."""
@@ -282,7 +282,7 @@ def sniff_kind(column: Any, decimal: str) -> str:
         return "number"
     if pc.all(pc.is_in(values, pa.array(TRUE + FALSE))).as_py():
         return "boolean"
-    if pc.all(pc.match_substring_regex(values, _DATE)).as_py():
+    if pc.all(pc.match_substring_regex(values, DATE)).as_py():
         return "date"
     return "text"
 

@@ -42,7 +42,7 @@ def open_libsvm(path: Path, name: str, options: FileOptions) -> TableFile:
     labels = Column(options.target, pa.float64(), "number")
     indices = (Column(str(index), pa.float64(), "number") for index in range(extent.first, extent.last + 1))
     schema = Schema((labels, *indices), named=False, sparse=True)
-    check_names(schema.names, name)
+    check_names(schema.names, name, MAX_COLUMNS + 2)  # labels, and index 0
 
     def read(names: tuple[str, ...], rows: int) -> Iterator[Any]:
         return _read(path, name, names, options.target, rows)

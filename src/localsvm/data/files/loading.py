@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
 from localsvm.data.files.numbers import CategoryCodes, check_target, check_weight, number_type, to_numbers
 from localsvm.data.files.table import BATCH_ROWS, Schema, TableFile
 from localsvm.data.labels import Labels
+from localsvm.data.source import block_rows
+from localsvm.data.table import Table
 from localsvm.errors import InvalidData
 
 OnRows = Callable[[int, int | None], None]
@@ -91,24 +93,27 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
     """
     schema = file.schema
     names = roles.features_in(schema, file.name)
-    codes = {name: CategoryCodes(name) for name in names if name in schema and schema[name].kind == "category"}
+    kinds = {name: schema[name].kind for name in names if name in schema}
+    codes = {name: CategoryCodes(name) for name, kind in kinds.items() if kind == "category"}
+    dates = {name for name, kind in kinds.items() if kind == "date"}
     rows = _GrowingRows(number_type(schema, names), len(names), budget)
     target = _Target(roles.target, file)
     weight: list[NDArray[np.float64]] | None = [] if roles.weight else None
     wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
-    for batch in file.batches(wanted, BATCH_ROWS):
+    for batch in file.batches(wanted, block_rows(len(wanted), BATCH_ROWS)):
         first_row = 1 + len(rows)
         target.add(batch.column(roles.target), first_row)
         if weight is not None:
             weight.append(to_numbers(batch, [str(roles.weight)])[:, 0].astype(np.float64))
             check_weight(weight[-1], str(roles.weight), file.name, first_row)
-        rows.append(to_numbers(batch, names, codes=codes))
+        rows.append(to_numbers(batch, names, codes=codes, dates=dates))
         if on_rows is not None:
             on_rows(len(rows), file.n_rows)
     if len(rows) == 0:
         raise InvalidData(f"{file.name} has no rows.")
     categories = {j: codes[name].names for j, name in enumerate(names) if name in codes}
-    table = Table(rows.finish(), categories, names if schema.named else None, names, first_row=1)
+    days = frozenset(j for j, name in enumerate(names) if name in dates)
+    table = Table(rows.finish(), categories, days, names if schema.named else None, names, first_row=1)
     return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
 
 
@@ -146,7 +151,7 @@ class _Target:
 
     def __init__(self, name: str, file: TableFile) -> None:
         column = file.schema[name]
-        if column.kind not in ("number", "category"):
+        if column.kind not in ("number", "category") or pa.types.is_duration(column.type):
             raise InvalidData(
                 f"the target {name!r} of {file.name} has type {column.type}: give a column of numbers or of text."
             )

@@ -1,4 +1,4 @@
-"""Batches of columns as rows of numbers: missing values are NaN, categories are codes.
+"""Batches of columns as rows of numbers: missing values are NaN, categories are codes, dates are days.
 
 The numbers are float32 or float64 by the rule that estimators apply to arrays and data frames, so that the same values
 from any source give the same model: float32 if that is NumPy's common type of the columns, else float64.
@@ -6,7 +6,7 @@ from any source give the same model: float32 if that is NumPy's common type of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from localsvm.data.dates import seconds_of
+from localsvm.data.files.dates import column_days, is_date_type
 from localsvm.data.files.table import Schema, is_number, is_text
 from localsvm.data.frames import category_name, is_missing
 from localsvm.errors import InvalidData
@@ -118,7 +120,7 @@ def number_type(schema: Schema, columns: Iterable[str]) -> np.dtype[Any]:
     -------
     dtype
         float32 if NumPy's common type of the columns is float32: some are float32, and the others are float16, boolean
-        or integers of at most 16 bits. Otherwise float64, also if there is a category.
+        or integers of at most 16 bits. Otherwise float64, also if there is a category or a date.
 
     Examples
     --------
@@ -148,6 +150,7 @@ def to_numbers(
     columns: Sequence[str] | None = None,
     *,
     codes: Mapping[str, CategoryCodes] | None = None,
+    dates: Collection[str] = (),
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
     """Return columns of a batch as rows of numbers.
@@ -159,7 +162,10 @@ def to_numbers(
     columns : sequence of str, optional
         Names of the columns, in the order of the result. Default: all.
     codes : mapping from str to CategoryCodes, optional
-        The categorical columns; new categories are added to their codes. All other columns have to be numeric.
+        The categorical columns; new categories are added to their codes.
+    dates : collection of str
+        The columns of dates, which become days since 1970. All other columns have to be numeric; durations are
+        seconds.
     out : ndarray, optional
         Array for the result: at least as many rows, contiguous, of any float type.
 
@@ -179,10 +185,14 @@ def to_numbers(
     """
     names = batch.schema.names if columns is None else columns
     codes = codes or {}
-    values = [
-        codes[name].encode(batch.column(name)) if name in codes else column_numbers(batch.column(name), name)
-        for name in names
-    ]
+
+    def numbers_of(name: str) -> NDArray[Any]:
+        column = batch.column(name)
+        if name in codes:
+            return codes[name].encode(column)
+        return column_days(column, name) if name in dates else column_numbers(column, name)
+
+    values = [numbers_of(name) for name in names]
     if out is None:
         types = (pa.float64() if name in codes else batch.schema.field(name).type for name in names)
         out = np.empty((batch.num_rows, len(names)), dtype=_common_type(types))
@@ -194,6 +204,8 @@ def to_numbers(
 def column_numbers(column: Any, label: str) -> NDArray[Any]:
     """Return a column as a vector, NaN where a value is missing; it may share the column's memory."""
     kind = column.type
+    if pa.types.is_duration(kind):
+        return seconds_of(column.to_numpy(zero_copy_only=False))
     if not is_number(kind):
         raise InvalidData(_refusal(kind, label))
     if pa.types.is_null(kind):
@@ -229,11 +241,8 @@ def check_weight(weight: NDArray[Any], label: str, file: str, first_row: int) ->
 def _refusal(kind: Any, label: str) -> str:
     if is_text(kind) or pa.types.is_dictionary(kind):
         return f"column {label!r} has text where numbers are needed. Declare it a category, or drop it."
-    if pa.types.is_temporal(kind):
-        return (
-            f"column {label!r} has dates or times ({kind}), which are not numbers. Drop it, declare it a category, or "
-            "convert it to numbers, for example the year, the day of the year or the seconds since a date."
-        )
+    if is_date_type(kind):
+        return f"column {label!r} has dates or times ({kind}) where numbers are needed. Drop it, or convert it."
     return f"column {label!r} has values of type {kind}, which are not numbers. Drop it, or convert it to numbers."
 
 

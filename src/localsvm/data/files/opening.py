@@ -18,6 +18,7 @@ from localsvm.data.files.formats import STANDARD, FileOptions, check_content, fo
 from localsvm.data.files.libsvm_reader import open_libsvm
 from localsvm.data.files.pipes import Copy, copy_pipe
 from localsvm.data.files.reading import explained
+from localsvm.data.files.snapshot import Snapshot
 from localsvm.data.files.table import Schema, TableFile
 from localsvm.data.frames import is_frame
 from localsvm.errors import InvalidData
@@ -85,14 +86,15 @@ def open_file(source: Any, options: FileOptions | None = None) -> TableFile:
 
 def _open_path(path: Path, name: str, options: FileOptions) -> TableFile:
     with explained(name):
-        if path.is_dir() and options.format in (None, "parquet"):
-            return open_parquet(path, name, options)
         if not path.exists():
             raise InvalidData(f"{name}: there is no such file.")
         if not (path.is_file() or path.is_dir()):
             copy, format = copy_pipe(path, name)
             return _open_copy(copy, name, replace(options, format=options.format or format))
-        return _open_regular(path, name, options)
+        snapshot = Snapshot(path)
+        is_dataset = path.is_dir() and options.format in (None, "parquet")
+        file = (open_parquet if is_dataset else _open_regular)(path, name, options)
+        return replace(file, snapshot=snapshot)
 
 
 def _open_regular(path: Path, name: str, options: FileOptions) -> TableFile:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from localsvm.data.files.reading import explained, read_ahead, resized
+from localsvm.data.files.snapshot import Snapshot
 from localsvm.errors import InvalidData, InvalidParameter
 
 Kind = Literal["number", "category", "date", "other"]
@@ -36,7 +37,7 @@ class Column:
     type: Any
     """Type of its values in the batches, a `pyarrow.DataType`."""
     kind: Kind
-    """Only numbers and categories can be features or targets."""
+    """Numbers, categories and dates can be features; numbers and categories can be targets."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,8 @@ class TableFile:
     n_rows: int | None
     """None if it is unknown before the file has been read to the end."""
     read: Read = field(repr=False)
+    snapshot: Snapshot | None = field(default=None, repr=False)
+    """The files when they were opened; None for a copy or a data frame, which do not change."""
 
     def batches(self, columns: Sequence[str] | None = None, rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Read some columns of all rows.
@@ -133,8 +136,18 @@ class TableFile:
         return self._batches(names, rows)
 
     def _batches(self, names: tuple[str, ...], rows: int) -> Iterator[Any]:
-        with explained(self.name):
-            yield from read_ahead(resized(self.read(names, rows), rows))
+        self._check_unchanged()  # since the schema was read
+        try:
+            with explained(self.name):
+                yield from read_ahead(resized(self.read(names, rows), rows))
+        except InvalidData:
+            self._check_unchanged()  # a better reason than what was found wrong
+            raise
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        if self.snapshot is not None:
+            self.snapshot.check(self.name)
 
 
 def match_columns(
@@ -155,7 +168,7 @@ def match_columns(
         The columns of the file. If they are found by name, additional columns are ignored.
     file : str
         Name of the file, for errors.
-    kinds : mapping from str to {"number", "category"}, optional
+    kinds : mapping from str to {"number", "category", "date"}, optional
         The kinds of the columns in training.
     ignored : collection of str
         Columns of the file to skip when columns are found by position, for example the target.
@@ -229,14 +242,13 @@ def _suggestions(missing: Sequence[str], names: Sequence[str]) -> str:
     return f" Did you mean {', '.join(similar)}?" if similar else ""
 
 
-def check_names(names: Sequence[str], file: str) -> None:
+def check_names(names: Sequence[str], file: str, most: int = MAX_COLUMNS) -> None:
     """Raise `InvalidData` if a file has no columns, too many, or a name twice."""
     if not names:
         raise InvalidData(f"{file} has no columns.")
-    if len(names) > MAX_COLUMNS:
+    if len(names) > most:
         raise InvalidData(
-            f"{file} has {len(names)} columns; at most {MAX_COLUMNS} can be read. Is it of the format that its name "
-            "says?"
+            f"{file} has {len(names)} columns; at most {most} can be read. Is it of the format that its name says?"
         )
     if len(set(names)) < len(names):
         repeated = [name for name, count in Counter(names).items() if count > 1]
@@ -273,8 +285,8 @@ def _kind(field: Any, declared: frozenset[str]) -> Kind:
     values = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
     if is_text(values):
         return "category"
-    if is_number(values):
+    if is_number(values) or pa.types.is_duration(values):
         return "category" if field.name in declared or values is not field.type else "number"
-    if pa.types.is_temporal(values):
+    if pa.types.is_timestamp(values) or pa.types.is_date(values) or pa.types.is_time(values):
         return "category" if field.name in declared else "date"
     return "other"

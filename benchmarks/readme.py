@@ -1,4 +1,4 @@
-"""The README's table of errors and training times of localsvm and other programs, from benchmarks/results/accuracy.csv.
+"""The README's table of errors and training times of localsvm and others, from benchmarks/results/learned_metric.csv.
 
 python -m benchmarks.readme            print it
 python -m benchmarks.readme --write    write it to README.md
@@ -13,7 +13,7 @@ import pandas as pd
 from benchmarks.command_line import command_parser
 from benchmarks.csv_store import RESULTS
 from benchmarks.marked import replace_marked
-from benchmarks.results_page import accuracy_lines
+from benchmarks.results_page import learned_metric_lines
 from benchmarks.tables import markdown_table
 
 PAGE = Path(__file__).resolve().parents[1] / "README.md"
@@ -22,7 +22,7 @@ MARK = "benchmarks.readme"
 
 def table() -> str:
     """Return the table: one column per program that has been run, with its loss and training seconds."""
-    header, *rows = accuracy_lines(pd.read_csv(RESULTS / "accuracy.csv"))
+    header, *rows = learned_metric_lines(pd.read_csv(RESULTS / "learned_metric.csv"))
     programs = [name for name in header if f"{name}, s" in header]
     of_set = header[: header.index(programs[0])]
     kept = [name for name in programs if any(row[header.index(f"{name}, s")] != "-" for row in rows)]

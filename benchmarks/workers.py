@@ -21,6 +21,10 @@ LIQUIDSVM_VORONOI = (6, CELL_SIZE, 1, 50_000, 2.0, 20, 4)
 class WorkerFailed(SystemExit):
     """A worker has ended without an answer; who does not expect that ends, too."""
 
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
 
 def answer(worker: list[str | Path], task: dict[str, Any], seconds: float | None = None) -> dict[str, Any]:
     """Start a worker, give it a task, and return its answer; raise TimeoutError if it takes longer than this."""
@@ -40,9 +44,8 @@ def answer(worker: list[str | Path], task: dict[str, Any], seconds: float | None
                 raise TimeoutError(f"{worker[-1]} took more than {seconds:.0f} seconds.") from None
             raise
     if process.returncode or not said.strip():
-        raise WorkerFailed(
-            f"{worker[-1]} ended with status {process.returncode} and no answer; its messages are above."
-        )
+        message = f"{worker[-1]} ended with status {process.returncode} and no answer; its messages are above."
+        raise WorkerFailed(message, process.returncode)
     return dict(json.loads(said.splitlines()[-1]))
 
 

@@ -14,7 +14,7 @@ def page(tmp_path_factory):
     return file.read_text()
 
 
-@pytest.mark.parametrize("name", ["scale.csv", "tasks.csv", "spark.csv", "accuracy.csv"])
+@pytest.mark.parametrize("name", ["scale.csv", "tasks.csv", "spark.csv", "learned_metric.csv", "accuracy.csv"])
 def test_every_set_and_machine_that_was_measured_is_on_the_page(page, name):
     with (RESULTS / name).open(newline="") as lines:
         runs = list(csv.DictReader(lines))

@@ -1,13 +1,13 @@
-"""Accuracy: localsvm's defaults against gradient boosting, xRFM, liquidSVM, and itself without a learned metric.
+"""Errors of localsvm, with and without a learned metric, and of LightGBM, xRFM and liquidSVM on numeric data sets.
 
-    python -m benchmarks.accuracy                                  everything; hours, most of them xRFM's
-    python -m benchmarks.accuracy --sets covtype --programs localsvm lightgbm
-    python -m benchmarks.accuracy --rows 2000 --splits 1 --results /tmp/try.csv
-    python -m benchmarks.accuracy --show                           tables of what has been measured
+    python -m benchmarks.learned_metric                                  everything; hours, most of them xRFM's
+    python -m benchmarks.learned_metric --sets covtype --programs localsvm lightgbm
+    python -m benchmarks.learned_metric --rows 2000 --splits 1 --results /tmp/try.csv
+    python -m benchmarks.learned_metric --show                           tables of what has been measured
 
 All programs have the same training and test rows. Of LightGBM the better of two sizes counts, chosen by the test rows,
 which is in its favour. Sets are read from $LOCALSVM_DATA, those of KEEL from the registry. Every run is a process of
-its own and a line of benchmarks/results/accuracy.csv.
+its own and a line of benchmarks/results/learned_metric.csv.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from benchmarks.tasks.splits import splits_of
 from benchmarks.tasks.store import Run
 from benchmarks.workers import PLAIN, WorkerFailed
 
-FILE = RESULTS / "accuracy.csv"
+FILE = RESULTS / "learned_metric.csv"
 LAYOUT = Layout(
     keys=("set", "task", "n_train", "n_test", "split", "program", "settings"),
     figures=("train", "select", "predict", "loss", "loss_error", "limit"),
@@ -166,7 +166,7 @@ def compare(store: Store, problems: dict[Problem, int], labels: list[str]) -> No
 
 
 def _arguments() -> argparse.Namespace:
-    parser = command_parser("accuracy", __doc__)
+    parser = command_parser("learned_metric", __doc__)
     add = parser.add_argument
     add("--sets", nargs="+", choices=tuple(SETS), default=list(SETS), help="all by default")
     add("--programs", nargs="+", choices=tuple(PROGRAMS), default=list(PROGRAMS), help="all by default")

@@ -1,0 +1,1 @@
+"""Probabilities, ranking and regression on mixed and numeric data sets, against gradient boosting."""

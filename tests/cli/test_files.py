@@ -116,6 +116,9 @@ def test_a_model_file_can_be_inspected_and_verified(shell, trained):
     found = shell.json("inspect", trained, "--verify")
     assert (found["rows"], found["target"], found["classes"]) == (400, "kind", ["no", "yes"])
     assert found["columns"] == ["x0", "x1", "x2", "colour"]
+    assert found["encoding"] == localsvm.load(trained).encoding_
+    shown = " ".join(shell.run("inspect", trained).stdout.split())
+    assert "name type encoding columns x0 number as given 1" in shown and "of 3 levels" in shown
     damaged = bytearray(trained.read_bytes())
     damaged[200] ^= 1
     shell.path("damaged.lsvm").write_bytes(damaged)

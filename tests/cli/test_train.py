@@ -56,11 +56,11 @@ def test_kernel_and_relevance_can_be_set_as_in_the_paper(shell, toy_files):
 
 
 def test_rows_that_do_not_fit_into_memory_give_the_same_file(shell):
-    pq.write_table(toy_table(160_000), shell.path("big.parquet"))
+    pq.write_table(toy_table(200_000), shell.path("big.parquet"))
     arguments = ("train", "big.parquet", "-t", "kind", "--ignore", "amount", "--scaling", "minmax", *FAST)
     shell.run(*arguments, "-o", "memory.lsvm")
-    # Half of it is too little for 160 000 rows. A process of its own: the C library is told to give back its memory.
-    shell.process(*arguments, "-o", "disk.lsvm", "--max-memory", "25MB")
+    # Half of it is too little for 200 000 rows. A process of its own: the C library is told to give back its memory.
+    shell.process(*arguments, "-o", "disk.lsvm", "--max-memory", "30MB")
     in_memory, on_disk = (ModelFile.read(shell.path(name)) for name in ("memory.lsvm", "disk.lsvm"))
     assert in_memory.cells == on_disk.cells
     assert sorted(p.name for p in shell.directory.iterdir()) == ["big.parquet", "disk.lsvm", "memory.lsvm"]

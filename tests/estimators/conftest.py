@@ -20,4 +20,4 @@ def no_work(monkeypatch):
     def refuse(*_):
         pytest.fail("work had started")
 
-    monkeypatch.setattr(localsvm.estimators.base, "fit_model", refuse)
+    monkeypatch.setattr(localsvm.estimators.base, "fit_ensemble", refuse)

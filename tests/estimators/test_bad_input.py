@@ -155,10 +155,12 @@ def test_text_is_reported_with_column_row_and_value(no_work):
         small().fit([["1", "2"], ["b", "3"], ["4", "c"]], [0, 1, 1])
 
 
-def test_dates_are_reported_with_their_column(no_work):
-    frame = pd.DataFrame({"n": [1, 2, 3], "day": pd.date_range("2024-01-01", periods=3)})
-    with pytest.raises(InvalidData, match=r"column 'day' has values that are not numbers"):
-        small().fit(frame, [0, 1, 1])
+def test_dates_where_numbers_were_are_reported_with_their_column(rows):
+    X, y = rows
+    frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    clf = small().fit(frame, y)
+    with pytest.raises(InvalidData, match=r"column 'x1' has values that are not numbers"):
+        clf.predict(frame.assign(x1=pd.Timestamp("2024-01-01")))
 
 
 def test_objects_are_a_type_error(no_work):

@@ -13,6 +13,7 @@ from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
 from localsvm.estimators.base import check_rows
 from localsvm.model import gradient
+from localsvm.model.predict import assign_rows
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -22,7 +23,8 @@ pytestmark = [
 STEP = 1e-6  # of a column's range: float64 tells such rows apart, float32 may not
 
 
-@pytest.fixture(scope="module", params=UNFITTED)
+# Members of a frame have columns of their own: tests/estimators/test_members.py has the mean of their gradients.
+@pytest.fixture(scope="module", params=[kind for kind in UNFITTED if kind != "members, frame"])
 def fitted(request):
     """A fitted estimator and rows between its training rows, where no function has an edge or a tip."""
     estimator, X, y = UNFITTED[request.param]()
@@ -42,8 +44,12 @@ def exact_cell(model, cell, scaled):
 
 
 def exact(estimator, rows, cells):
-    """What an estimator says of rows in its own columns, in float64; each is said by the cell of the same place."""
-    model = estimator.model_
+    """What an estimator says of rows in its own columns, in float64; each is said by the cells of the same places."""
+    members = zip(estimator.members_, cells, strict=True)
+    return estimator._shown_of(sum(member.weight * exact_member(member.model, rows, own) for member, own in members))
+
+
+def exact_member(model, rows, cells):
     if isinstance(model.scaling, AffineScaling):
         scaled = (rows - model.scaling.shift) * model.scaling.factor
     else:
@@ -55,12 +61,13 @@ def exact(estimator, rows, cells):
         scores = np.empty((len(rows), model.reduction.n_scores))
         for cell in np.unique(cells):
             scores[cells == cell] = exact_cell(model, cell, scaled[cells == cell])
-    return estimator._shown_of(scores)
+    return scores
 
 
 def rounding(estimator):
     """What float32 may lose of a prediction: half a bit of all that is summed, and of the rows."""
-    sums = (part for cell in estimator.model_.cells for part in cell.functions.sums)
+    cells = (cell for member in estimator.members_ for cell in member.model.cells)
+    sums = (part for cell in cells for part in cell.functions.sums)
     return 2e-5 + 2.0**-24 * max((np.abs(part.coefficients).sum(axis=1).max() for part in sums), default=0.0)
 
 
@@ -71,7 +78,7 @@ def said(estimator, X):
 def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
     estimator, X = fitted
     rows = np.asarray(check_rows(estimator, X)[:], dtype=np.float64)
-    cells = estimator.apply(X)
+    cells = [assign_rows(member.model, check_rows(estimator, X)) for member in estimator.members_]
     np.testing.assert_allclose(exact(estimator, rows, cells), said(estimator, X), atol=rounding(estimator))
 
     steps = STEP * np.maximum(np.ptp(rows, axis=0), 1.0)
@@ -82,6 +89,11 @@ def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
         ],
         axis=-1,
     )
+    if estimator.columns_ is not None:  # categories and indicators have derivatives of zero
+        view = estimator.columns_.view()
+        of_numbers, differences = differences, np.zeros((*differences.shape[:-1], X.shape[1]))
+        differences[..., view.origins[: view.n_numbers]] = of_numbers[..., : view.n_numbers]
+        differences[np.isnan(X["age"].to_numpy()), ..., 2] = 0.0
     found = estimator.gradient(X)
     assert found.dtype == np.float64
     assert np.abs(found).max() > 0
@@ -90,7 +102,7 @@ def test_the_gradient_is_the_limit_of_differences_of_the_prediction(fitted):
 
 def test_every_value_has_its_gradient(fitted):
     estimator, X = fitted
-    assert estimator.gradient(X).shape == (*said(estimator, X).shape, estimator.model_.n_features)
+    assert estimator.gradient(X).shape == (*said(estimator, X).shape, X.shape[1])
 
 
 def test_the_order_of_rows_and_the_number_of_threads_change_no_bit(fitted, monkeypatch):
@@ -153,11 +165,12 @@ def test_sparse_rows_and_frames_have_the_gradients_of_their_numbers():
     np.testing.assert_array_equal(LocalSVR(**SMALL).fit(table, y).gradient(table), expected)
 
 
-def test_categories_have_a_derivative_for_each_of_their_columns():
+def test_categories_and_missing_values_have_derivatives_of_zero():
     rows, y = frame()
-    clf = LocalSVC(missing="impute", **SMALL).fit(rows, y)
-    # size, age; where age was missing; blue, grün, red and no colour
-    assert clf.gradient(rows).shape == (len(rows), 2 + 1 + 4)
+    found = LocalSVC(missing="impute", **SMALL).fit(rows, y).gradient(rows)
+    assert found.shape == (len(rows), 3)
+    assert (found[:, 0] != 0).any() and (found[:, 2] != 0).any()
+    assert not found[:, 1].any() and not found[rows["age"].isna(), 2].any()
 
 
 def test_no_rows_have_no_gradients(tmp_path):

@@ -80,7 +80,7 @@ def test_a_sample_without_the_outlier_of_all_rows_is_not_scaled_by_it():
 @pytest.mark.filterwarnings("ignore")
 def test_many_classes_are_compared_with_the_rest_instead_of_in_pairs(n_classes, reduction):
     y = np.arange(2 * n_classes) % n_classes
-    model = LocalSVC(grid=1, n_folds=2, kernel="gauss").fit(np.c_[y, y % 7], y)
+    model = LocalSVC(grid=1, n_folds=2, kernel="gauss", loss="hinge").fit(np.c_[y, y % 7], y)
     assert isinstance(model.model_.reduction, reduction)
 
 

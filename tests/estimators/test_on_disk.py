@@ -8,8 +8,8 @@ from cells import blobs, same_cells
 
 from localsvm import Grid, InvalidData, LocalSVC, LocalSVR
 from localsvm.data import disk
-from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
+from localsvm.data.table import Table
 from localsvm.partition import voronoi
 
 pytestmark = [
@@ -33,7 +33,7 @@ def small_pieces(monkeypatch):
 def on_disk(X, directory, names=None, labels=None):
     rows = RowFile(X.shape, X.dtype, directory)
     rows.write(0, X)
-    return Table(rows, names or {}, labels)
+    return Table(rows, names or {}, labels=labels)
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def weighted(rows):
 @every_kind
 def test_an_objective_is_served_better_than_by_a_plain_fit(rows, new, objective, kind):
     score = OBJECTIVES[objective]
-    plain = LocalSVC(grid=SMALL, **KINDS[kind]).fit(*rows)
+    plain = LocalSVC(**{"grid": SMALL, "loss": "hinge", **KINDS[kind]}).fit(*rows)
     served = LocalSVC(grid=SMALL, objective=objective, **KINDS[kind]).fit(*rows)
     assert score(new[1], served.predict(new[0])) > score(new[1], plain.predict(new[0])) + 0.1
 
@@ -102,7 +102,7 @@ def test_the_sign_of_decision_values_decides_at_any_threshold(rows, new):
 
 
 def test_accuracy_is_the_plain_fit_to_the_bit(rows, new):
-    plain, asked = LocalSVC(grid=SMALL).fit(*rows), LocalSVC(grid=SMALL, objective="accuracy").fit(*rows)
+    plain, asked = LocalSVC(grid=SMALL, loss="hinge").fit(*rows), LocalSVC(grid=SMALL, objective="accuracy").fit(*rows)
     np.testing.assert_array_equal(plain.decision_function(new[0]), asked.decision_function(new[0]))
     assert not hasattr(asked, "operating_point_") and not hasattr(asked, "roc_front_")
 

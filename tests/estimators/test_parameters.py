@@ -26,6 +26,7 @@ def small(**parameters):
 
 
 CHOICES = {
+    "effort": "one of 'fast', 'default', 'best'",
     "kernel": "one of 'auto', 'gauss', 'laplace', 'manhattan'",
     "search": "one of 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
@@ -36,8 +37,8 @@ REGRESSORS_REFIT = "one of 'combine', 'retrain', 'blend'"
 OWN_CHOICES = {
     LocalSVC: {
         "multiclass": "one of 'auto', 'ovo', 'ovr'",
-        "loss": "one of 'hinge', 'squared'",
-        "objective": "one of 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
+        "loss": "one of 'auto', 'logistic', 'hinge', 'squared'",
+        "objective": "one of 'log_loss', 'accuracy', 'balanced_accuracy', 'tpr_tnr', 'f1'",
     },
     LocalSVR: {"loss": "one of 'squared', 'epsilon_insensitive'", "refit": REGRESSORS_REFIT},
     LocalQuantileRegressor: {"refit": REGRESSORS_REFIT},
@@ -46,6 +47,7 @@ OWN_CHOICES = {
 NO_CHOICE = ["nonsense", "", 3, 2.5, True, [], np.ones(2), object]
 
 REFUSED = {
+    "members": [0, -3, 2.5, "4", True, [4]],
     "cell_size": [0, -5, 2.5, "2000", "large", None, True, np.nan, [100]],
     "cell_radius": [0.0, -1.0, np.inf, np.nan, "1", True, [1.0]],
     "n_folds": [0, -3, 2.5, "5", None, True, [5]],
@@ -54,7 +56,6 @@ REFUSED = {
         -1,
         10.0,
         "10",
-        None,
         True,
         [10, 10],
         (0.1, 10.0),
@@ -79,6 +80,7 @@ OWN_REFUSED = {
 }
 LEVELS_NEEDED = r"give a number between 0 and 1, or a list of them, like \[0\.1, 0\.9\]"
 NEEDS = {
+    "members": "an integer of at least 1 is needed",
     "cell_size": "give 'auto' or an integer of at least 1",
     "cell_radius": "a positive number is needed",
     "n_folds": "an integer of at least 1 is needed",

@@ -62,7 +62,7 @@ def test_what_was_fitted_is_the_same(saved):
     assert {name for name in vars(loaded) if name.endswith("_")} == {n for n in vars(estimator) if n.endswith("_")}
     assert loaded.timings_ == estimator.timings_
     np.testing.assert_equal(loaded.cells_, estimator.cells_)  # NaN is equal to itself here
-    assert loaded.columns_ == estimator.columns_
+    assert loaded.encoding_ == estimator.encoding_
     assert loaded.model_.reduction == estimator.model_.reduction
     for name in ("n_cells_", "n_features_in_", "feature_names_in_", "classes_", "operating_point_", "roc_front_"):
         same_cells(getattr(loaded, name, None), getattr(estimator, name, None))

@@ -5,8 +5,8 @@ import pytest
 
 from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
 from localsvm.data import toy_mixture
-from localsvm.data.columns import Table
 from localsvm.data.disk import RowFile
+from localsvm.data.table import Table
 from localsvm.estimators.base import check_training_data
 from localsvm.fit.trial import run_trial
 
@@ -80,7 +80,7 @@ def test_rows_on_disk_have_the_losses_of_rows_in_memory(tmp_path):
     rows = RowFile(X.shape, X.dtype, tmp_path)
     rows.write(0, X)
     estimator = classifier(cell_size=100, grid=2)
-    in_memory, on_disk = advise(X, y, estimator=estimator), advise(Table(rows, {}, None), y, estimator=estimator)
+    in_memory, on_disk = advise(X, y, estimator=estimator), advise(Table(rows), y, estimator=estimator)
     assert [way.loss for way in on_disk.ways] == [way.loss for way in in_memory.ways]
     assert list(tmp_path.iterdir()) == []
 

@@ -1,9 +1,11 @@
 """Prediction and evaluation of files, a few batches at a time, in order."""
 
 import threading
+from dataclasses import replace
 from itertools import count, islice
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -63,6 +65,28 @@ def test_an_error_of_a_later_batch_is_raised_after_the_predictions_of_earlier_on
         for predicted in predict_batches(clf, table_file(damaged()), keep=["id"], target="id", rows=ROWS):
             found += predicted["id"].unique().to_pylist()
     assert found == list(range(8))  # the last one waits for rows to be joined with
+
+
+def test_dates_and_categories_are_predicted_as_those_of_a_data_frame():
+    rng = np.random.default_rng(0)
+    when = pd.Timestamp("2021-03-01") + pd.to_timedelta(rng.integers(0, 9000, 300), unit="h")
+    frame = pd.DataFrame({"when": when, "town": rng.choice(["Aachen", "Bonn", "Calw"], 300)})
+    clf = LocalSVC(grid=2).fit(frame, when.hour > 11)
+    expected = clf.predict(frame).tolist()
+    for table in (
+        pa.Table.from_pandas(frame),
+        pa.table({"when": when.strftime("%Y-%m-%d %H:%M"), "town": frame["town"]}),
+    ):
+        file = open_file(table)
+        if file.schema["when"].kind == "category":  # as csv files have it
+            columns = tuple(
+                replace(column, kind="date") if column.name == "when" else column for column in file.schema.columns
+            )
+            file = replace(file, schema=Schema(columns))
+        found = [value for batch in predict_batches(clf, file, rows=70) for value in batch["prediction"].to_pylist()]
+        assert found == expected
+    with pytest.raises(InvalidData, match=r"column 'when' of .* has type int64, but it was a date in training"):
+        predict_batches(clf, open_file(pa.table({"when": [1], "town": ["Bonn"]})))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 100])

@@ -69,6 +69,16 @@ def test_small_fits_take_the_simplest_scaling(heavy, n_rows, monkeypatch):
     assert chosen((X[:n_rows], y[:n_rows]), n_rows) == "minmax"
 
 
+def test_beside_columns_of_unit_variance_the_simplest_scaling_is_standardization(uniform):
+    X, y = uniform
+    indicator = (np.arange(3000) % 2)[:, None] * 2.0
+    for n_rows in (100, 3000):
+        sample = sample_of(np.column_stack([X, indicator])[:n_rows], y[:n_rows])
+        for n_scaled, expected in ((2, "standard"), (3, "minmax")):
+            of_some = Sample(sample.X, sample.y, sample.weight, n_scaled)
+            assert choose_scaling(of_some, CellSettings(grid=SMALL), 0, n_rows, 1000) == expected
+
+
 def test_memory_does_not_matter(heavy):
     assert chosen(heavy, max_bytes=1_000_000) == chosen(heavy)
 

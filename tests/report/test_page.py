@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pandas as pd
 import pytest
+from fitted import SMALL, frame
 from partitions import Halves
 
 from localsvm import InvalidParameter, LocalSVC
@@ -135,6 +136,16 @@ def test_features_that_do_not_differ_in_relevance_have_no_section(models, tmp_pa
     page = Page(write_report(estimator, tmp_path / "report.html"))
     assert "features" not in {section["id"] for section in page.all("section")}
     assert "plot-relevance" not in {figure["id"] for figure in page.all("figure")}
+
+
+def test_features_that_are_encoded_have_a_table(models, tmp_path):
+    rows, y = frame()
+    page = Page(write_report(LocalSVC(missing="impute", **SMALL).fit(rows, y), tmp_path / "report.html"))
+    assert "encoding" in {section["id"] for section in page.all("section")}
+    assert "size number as given 1" in page.text
+    assert "age number as given; indicator of missing (15 %) 2" in page.text
+    plain = Page(write_report(models("many_features").estimator, tmp_path / "plain.html"))
+    assert "encoding" not in {section["id"] for section in plain.all("section")}
 
 
 def test_many_classes_have_a_list_of_confusions_instead_of_a_matrix(pages):

@@ -8,7 +8,7 @@ from localsvm import Grid, LocalExpectileRegressor, LocalQuantileRegressor, Loca
 from localsvm.data import toy_mixture
 from localsvm.partition import voronoi_partition
 
-SMALL = {"grid": Grid(n_widths=3, n_lams=3), "cell_size": 40, "scaling": "minmax"}
+SMALL = {"grid": Grid(n_widths=3, n_lams=3), "cell_size": 40, "scaling": "minmax", "members": 1}
 
 
 def toy(n=150, d=3, seed=0):
@@ -52,11 +52,16 @@ def _three(labels):
 
 def _on_given_cells():
     X, y = toy()
-    return LocalSVC(grid=SMALL["grid"], scaling=None, partition=voronoi_partition(X, 50)), X, y
+    return LocalSVC(grid=SMALL["grid"], members=1, scaling=None, partition=voronoi_partition(X, 50)), X, y
 
 
 UNFITTED = {
     "voronoi": _classifier(),
+    "logistic": _classifier(objective="log_loss"),
+    "logistic, three classes": _classifier(lambda: _three(["a", "b", "c"]), objective="log_loss"),
+    "members": _classifier(objective="log_loss", members=3),
+    "members, frame": _classifier(frame, objective="log_loss", members=4, missing="impute", scaling="auto"),
+    "members, numbers": _regressor(LocalSVR, members=2),
     "chunks": _classifier(partition="chunks", class_weight={-1: 2, 1: 1.5}),
     "overlap": _classifier(partition="overlap", kernel="laplace", n_jobs=1),
     "radius": _classifier(partition="radius", cell_radius=0.4, search="racing", random_state=7),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from localsvm.data.content import Samples
+from localsvm.data.content import Keys, Samples
 from localsvm.data.types import Float32Array, FloatArray, IndexArray
 
 
@@ -21,6 +21,8 @@ class FoldedRows:
     y: FloatArray
     weight: FloatArray
     ends: tuple[int, ...]
+    key: Keys | None = None
+    """See `Samples`."""
 
     @property
     def n_folds(self) -> int:
@@ -32,7 +34,8 @@ class FoldedRows:
         if times == 1:
             return self
         rows = np.repeat(np.arange(len(self.y)), times)
-        return FoldedRows(self.X[rows], self.y[rows], self.weight[rows], tuple(times * end for end in self.ends))
+        key = None if self.key is None else self.key[rows]
+        return FoldedRows(self.X[rows], self.y[rows], self.weight[rows], tuple(times * end for end in self.ends), key)
 
     def fold(self, number: int) -> slice:
         """Rows of one fold."""
@@ -42,7 +45,8 @@ class FoldedRows:
 def make_folds(rows: Samples, n_folds: int, stratify: bool) -> FoldedRows:
     """Return the rows in the order of their folds."""
     order, ends = fold_order(rows, n_folds, stratify)
-    return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends)
+    key = None if rows.key is None else rows.key[order]
+    return FoldedRows(np.ascontiguousarray(rows.X[order]), rows.y[order], rows.weight[order], ends, key)
 
 
 def fold_order(rows: Samples, n_folds: int, stratify: bool) -> tuple[IndexArray, tuple[int, ...]]:

@@ -130,7 +130,7 @@ class Outputs:
         scores = np.full((len(self.rows.y), self.reduction.n_scores), np.nan, dtype=np.float32)
         if self.n_validated:
             scores[: self.n_validated] = self.reduction.scores(values[: self.n_validated])
-        return OutOfFold(scores, self.rows.y, self.rows.weight)
+        return OutOfFold(scores, self.rows.y, self.rows.weight, self.rows.key)
 
     def risk(self, scored: OutOfFold) -> tuple[float, float]:
         """Return the cross-validated risk of all outputs together, and its standard error."""

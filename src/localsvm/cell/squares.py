@@ -17,6 +17,7 @@ from localsvm.cell.columns import Columns
 from localsvm.cell.path import (
     SKIPPED,
     BoxPaths,
+    Cancelled,
     NativeCell,
     PathPlan,
     PathSolver,
@@ -25,6 +26,7 @@ from localsvm.cell.path import (
     uncancelled,
     validate,
 )
+from localsvm.data.types import FloatArray
 from localsvm.tasks import Problem
 from localsvm.tasks.losses import Expectile, Loss, Squares
 
@@ -77,6 +79,19 @@ class SquarePaths:
         seconds = time.perf_counter() - begin
         paths = WidthPaths(solved.beta, solved.values, solved.gap, solved.status, solved.steps, validation, seconds)
         return uncancelled(paths, self._token)
+
+    def solve_weighted(
+        self, target: FloatArray, weight: FloatArray, folds: Sequence[int], lams: FloatArray, tolerance: float
+    ) -> Solutions:
+        """Solve least squares on all rows with a target and weights of another kind, at the width that is set."""
+        stop = StopRule(tolerance, _MAX_ITERATIONS, self._token)
+        targets = target.astype(np.float32)[None]
+        solved = self._cell.solve_ridge(
+            targets, weight.astype(np.float32), list(folds), lams.tolist(), stop, self._n_threads
+        )
+        if self._token is not None and self._token.cancelled:
+            raise Cancelled
+        return solved
 
     def _validation(self, values: NDArray[np.float32], plan: PathPlan) -> Validation:
         folds = list(plan.folds)

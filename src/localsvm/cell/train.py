@@ -16,6 +16,7 @@ from localsvm.cell.columns import Columns, FoldWeights
 from localsvm.cell.combine import Refitted, choose_refit, retrain_in_the_middle
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import median_distance
+from localsvm.cell.logistic import newton_steps
 from localsvm.cell.memory import CellBytes
 from localsvm.cell.outputs import Outputs
 from localsvm.cell.path import Cancelled, NativeCell, PathSolver
@@ -24,6 +25,7 @@ from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.squares import path_solver
 from localsvm.cell.trained import Certificates, TrainedCell, constant_cell
 from localsvm.data.types import FloatArray
+from localsvm.tasks import Probabilities
 
 # On the risk that the allowed gap follows from: the search only ranks points, which are solved once more.
 _BLEND_GAP_FACTOR = 5.0
@@ -70,6 +72,12 @@ def train_cell(
     problems = reduction.problems(rows.y, rows.weight)
     if not problems:
         return constant_cell(task, settings)
+    y = rows.y
+    if isinstance(reduction, Probabilities):
+        if rows.n_folds == 1:  # one distinct row has the rates of its classes
+            return constant_cell(task, settings)
+        # Others begin with least squares on the indicators of the classes.
+        rows, settings = replace(rows, y=reduction.indicators(y)), replace(settings, reduction=reduction.least_squares)
     outputs = Outputs.of(settings, rows, Columns.of(problems, rows))
     search = _start_search(task, settings, outputs, NativeCell(rows, settings.kernel, max_bytes, n_threads, token))
     if rows.n_folds == 1:  # one distinct row: nothing to validate on
@@ -83,7 +91,10 @@ def train_cell(
         refit.update(w, *search.solve_paths(w))
         if on_progress is not None:
             on_progress((w + 1) / len(search.widths))
-    return _trained_cell(task, search, outputs, refit.finish())
+    refitted = refit.finish()
+    if isinstance(reduction, Probabilities):
+        outputs, refitted = newton_steps(search, outputs, refitted, reduction, y, settings.refit)
+    return _trained_cell(task, search, outputs, refitted)
 
 
 def _start_search(task: CellTask, settings: CellSettings, outputs: Outputs, native: NativeCell) -> GridSearch:

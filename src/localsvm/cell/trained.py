@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from localsvm._native import evaluate, gradients, mean_squared_gradients
 from localsvm.cell.path import SKIPPED, STATUS
 from localsvm.cell.settings import CellSettings, CellTask
+from localsvm.data.content import Keys
 from localsvm.data.types import Float32Array, FloatArray, IndexArray
 from localsvm.tasks import unbounded
 
@@ -111,6 +112,8 @@ class OutOfFold:
     scores: Float32Array
     y: FloatArray
     weight: FloatArray
+    key: Keys | None = None
+    """See `Samples`."""
 
     @property
     def n_samples(self) -> int:
@@ -185,6 +188,6 @@ def constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
         lams=np.zeros(0),
         risks=np.zeros((0, 0)),
         certificates=Certificates(none, none.astype(np.int8), none.astype(np.int64)),
-        out_of_fold=OutOfFold(scores, rows.y, rows.weight),
+        out_of_fold=OutOfFold(scores, rows.y, rows.weight, rows.key),
         seconds=dict.fromkeys(PHASES, 0.0),
     )

@@ -32,6 +32,7 @@ Scaling = StrEnum("Scaling", ["auto", "minmax", "standard", "quantile", "none"])
 Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace", "manhattan"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
+Effort = StrEnum("Effort", ["fast", "default", "best"])
 
 _READING = "File format"
 _LEARNING = "Learning"
@@ -188,11 +189,19 @@ def train(
     objective: Annotated[
         str | None,
         typer.Option(
-            help="Measure to maximize: accuracy, balanced_accuracy, tpr_tnr or f1.", rich_help_panel=_LEARNING
+            help="Purpose: log_loss (probabilities), accuracy, balanced_accuracy, tpr_tnr or f1.",
+            rich_help_panel=_LEARNING,
         ),
     ] = None,
     false_alarm: Annotated[
         float | None, typer.Option(help="Upper bound on the false alarm rate.", rich_help_panel=_LEARNING)
+    ] = None,
+    effort: Annotated[
+        Effort,
+        typer.Option(help="fast: one model; default: four; best: eight, on finer grids.", rich_help_panel=_LEARNING),
+    ] = Effort.default,
+    members: Annotated[
+        int | None, typer.Option(min=1, help="Number of models that predict together.", rich_help_panel=_LEARNING)
     ] = None,
     missing: Annotated[
         Missing, typer.Option(help="Refuse or impute missing values.", rich_help_panel=_LEARNING)
@@ -210,9 +219,9 @@ def train(
         float | None, typer.Option(help="Largest radius of a cell, for --partition radius.", rich_help_panel=_CELLS)
     ] = None,
     grid: Annotated[
-        int,
+        int | None,
         typer.Option(min=1, help="Number of candidates for the kernel width and for lambda.", rich_help_panel=_CELLS),
-    ] = 10,
+    ] = None,
     folds: Annotated[int, typer.Option(min=1, help="Number of cross-validation folds.", rich_help_panel=_CELLS)] = 5,
     seed: Annotated[int, typer.Option(help="Random seed of partition and folds.", rich_help_panel=_CELLS)] = 0,
     max_memory: Annotated[
@@ -254,6 +263,8 @@ def train(
         localsvm train big.parquet -t label --advise
     """
     parameters = {
+        "effort": effort.value,
+        "members": members,
         "cell_size": cell_size or "auto",
         "partition": partition.value,
         "cell_radius": cell_radius,

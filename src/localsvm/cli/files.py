@@ -118,6 +118,7 @@ def run_inspect(model: Path, verify: bool, out: Output) -> None:
         stored.verify()
     names = getattr(estimator, "feature_names_in_", None)
     sizes = stored.table.size
+    encoding = [] if estimator.columns_ is None else estimator.encoding_
     out.result(
         {
             "model": str(model),
@@ -139,8 +140,11 @@ def run_inspect(model: Path, verify: bool, out: Output) -> None:
             "largest cell": int(sizes.max()),
             "support vectors": int(stored.table.support_vectors.sum()),
             "training seconds": stored.seconds.get("total"),
+            **({"encoding": encoding} if encoding and out.json else {}),
         }
     )
+    if encoding:
+        out.table(encoding)
 
 
 def run_report(

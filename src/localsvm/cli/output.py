@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,17 @@ class Output:
         table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
         for name, value in values.items():
             table.add_row(name, _shown(name, value))
+        Console(highlight=False).print(table)
+
+    def table(self, records: Sequence[Mapping[str, Any]]) -> None:
+        """Print records with the same keys below each other; as JSON they are part of the result."""
+        if self.json:
+            return
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        for name in records[0]:
+            table.add_column(name, overflow="fold")
+        for record in records:
+            table.add_row(*(_shown(name, value) for name, value in record.items()))
         Console(highlight=False).print(table)
 
 

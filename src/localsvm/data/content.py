@@ -18,6 +18,8 @@ from localsvm.data.source import RowSource, block_rows, row_blocks
 
 _BLOCK_ROWS = 65536
 
+Keys = NDArray[np.uint64]
+
 
 @dataclass(frozen=True)
 class Samples:
@@ -28,6 +30,8 @@ class Samples:
     weight: NDArray[np.float64]
     group: NDArray[np.int64]
     """Samples with equal features have equal group numbers, 0, 1, ... in canonical order."""
+    key: Keys | None = None
+    """By which samples are found again in another model of the same rows, if that is needed: see `row_keys`."""
 
     @property
     def n_groups(self) -> int:
@@ -45,6 +49,15 @@ def content_hash(X: RowSource, seed: int) -> NDArray[np.uint64]:
     return out
 
 
+def row_keys(hashes: Keys, y: NDArray[np.float64]) -> Keys:
+    """Return a number for every row that its features, by their hashes, and its target decide."""
+    keys = np.empty_like(hashes)
+    for block in row_blocks(0, len(hashes), _BLOCK_ROWS):
+        targets = content_hash(np.ascontiguousarray(y[block].reshape(-1, y[0].size)), seed=0)
+        keys[block] = hashes[block] * np.uint64(0x9E3779B97F4A7C15) + targets
+    return keys
+
+
 def distinct_rows(
     X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
 ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
@@ -55,6 +68,14 @@ def distinct_rows(
     if not (weight > 0).all():
         present = weight > 0
         X, y, weight = X[present], y[present], weight[present]
+    order, first = _content_order(X, y, weight, seed)
+    return _merged(X, y, weight, order, first)
+
+
+def _content_order(
+    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the order of samples by content, and where each distinct one begins in it."""
     h = content_hash(X, seed)
     targets: NDArray[np.float64] = y if y.ndim == 2 else y[:, None]
     order = np.lexsort((weight, *targets.T, h))
@@ -66,7 +87,16 @@ def distinct_rows(
         equal[block] &= (X[above[block]] == X[below[block]]).all(axis=1)
     new_sample = np.ones(len(y), dtype=bool)
     new_sample[alike[equal] + 1] = False
-    first = np.flatnonzero(new_sample)
+    return order, np.flatnonzero(new_sample)
+
+
+def _merged(
+    X: RowSource,
+    y: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    order: NDArray[np.intp],
+    first: NDArray[np.intp],
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
     kept = order[first]
     zero = X.dtype.type(0)  # turns -0.0 into 0.0, whichever of the two came first
     return np.ascontiguousarray(X[kept]) + zero, y[kept] + 0.0, np.add.reduceat(weight[order], first)
@@ -77,9 +107,16 @@ def canonical_rows(
     y: NDArray[np.float64],
     weight: NDArray[np.float64],
     seed: int,
+    key: Keys | None = None,
 ) -> Samples:
-    """Return the distinct samples in the order of their seeded hash."""
-    X, y, weight = distinct_rows(X, y, weight, seed)
+    """Return the distinct samples in the order of their seeded hash; of the keys of merged samples the smallest."""
+    if not (weight > 0).all():
+        present = weight > 0
+        X, y, weight, key = X[present], y[present], weight[present], None if key is None else key[present]
+    order, first = _content_order(X, y, weight, seed)
+    if key is not None:
+        key = np.minimum.reduceat(key[order], first)
+    X, y, weight = _merged(X, y, weight, order, first)
     new_features = np.ones(len(y), dtype=bool)
     new_features[1:] = (X[1:] != X[:-1]).any(axis=1)
-    return Samples(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1)
+    return Samples(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1, key=key)

@@ -92,8 +92,8 @@ class QuantileScaling:
         return np.column_stack([np.interp(column, ranks, knots) for column, knots, ranks in columns])
 
     def widened(self, count: int) -> QuantileScaling:
-        """Return a scaling of `count` columns more, which stay as they are within [0, 1]."""
-        ends = (np.array([0.0, 1.0]),) * count
+        """Return a scaling of `count` columns more, which stay as they are within [-65536, 65536]."""
+        ends = (np.array([-65536.0, 0.0, 65536.0]),) * count
         return QuantileScaling(self.knots + ends, self.ranks + ends)
 
     def weighted(self, weights: NDArray[np.float64]) -> QuantileScaling:

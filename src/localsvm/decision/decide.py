@@ -24,7 +24,10 @@ from localsvm.decision.operating_point import (
     choose_false_alarm,
     roc_front,
 )
-from localsvm.tasks import Binary, Reduction
+from localsvm.tasks import Binary, Probabilities, Reduction
+
+PLAIN_OBJECTIVES = ("log_loss", "accuracy")
+"""Purposes that are served by the class of largest probability."""
 
 Factors = Callable[[NDArray[np.floating]], FloatArray]
 
@@ -37,7 +40,7 @@ _FRACTION_AT_THRESHOLD, _MIN_AT_THRESHOLD = 0.05, 50
 
 @dataclass(frozen=True)
 class DecisionPlan:
-    """The purpose that decisions serve: a score to maximise, or a bound on false alarms."""
+    """The purpose that decisions serve: probabilities, a score to maximise, or a bound on false alarms."""
 
     objective: str = "accuracy"
     false_alarm: float | None = None
@@ -47,7 +50,7 @@ class DecisionPlan:
     @property
     def is_plain(self) -> bool:
         """Whether the sign of the decision value decides."""
-        return self.objective == "accuracy" and self.false_alarm is None and not self.keeps_all
+        return self.objective in PLAIN_OBJECTIVES and self.false_alarm is None and not self.keeps_all
 
 
 @dataclass(frozen=True)
@@ -113,8 +116,9 @@ def decide(scores: OutOfFoldScores, plan: DecisionPlan) -> Decision:
         point = choose_false_alarm(samples, plan.false_alarm, _CONFIDENCE)
     else:
         rarer = min(samples.class_weight)
-        too_few = rarer if rarer < _MIN_OF_CLASS and plan.objective != "accuracy" else None
-        point = choose(samples, "accuracy" if too_few is not None else plan.objective)
+        is_plain = plan.objective in PLAIN_OBJECTIVES
+        too_few = rarer if rarer < _MIN_OF_CLASS and not is_plain else None
+        point = choose(samples, "accuracy" if is_plain or too_few is not None else plan.objective)
     # Infinite thresholds (no positives, all positives) become finite ones beyond all values.
     seen = samples.values[:, point.machine]
     threshold = float(np.clip(point.threshold, seen.min() - 1.0, seen.max() + 1.0))
@@ -140,7 +144,9 @@ class FittedDecision:
 
 
 def fit_decision(scores: OutOfFoldScores, reduction: Reduction, plan: DecisionPlan) -> FittedDecision:
-    """Choose the operating point of a classifier and calibrate its probabilities."""
+    """Choose the operating point of a classifier and calibrate its probabilities, if it does not learn them."""
+    if isinstance(reduction, Probabilities):
+        return FittedDecision(reduction)
     if plan.is_plain:
         return FittedDecision(reduction, calibrate(scores, reduction))
     decision = decide(scores, plan)

@@ -14,30 +14,36 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
-from localsvm.data.columns import Encoding, Table, learn_encoding
 from localsvm.data.disk import RowFile
+from localsvm.data.encoding import Encoding
+from localsvm.data.encoding.words import Record, encoding_records, plain_records
 from localsvm.data.labels import Labels
-from localsvm.data.rows import ScaledRows
 from localsvm.data.source import RowSource
+from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
+from localsvm.estimators.columns import encode_training_rows
+from localsvm.estimators.effort import check_effort, choose_grid, count_members, member_columns
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import ENCODING, estimator_values, storable
+from localsvm.estimators.state import ENCODING, MEMBER, MemberValues, estimator_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
-from localsvm.fit.fit import FitResult, fit_model
+from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
+from localsvm.fit.fit import FitResult
 from localsvm.fit.forecast import Forecast, forecast_fit
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings, LearningTask, resolve
 from localsvm.fit.training import OnProgress, Progress
-from localsvm.model.gradient import predict_gradients
+from localsvm.model.ensemble import Member, MemberRows, mean_scores
+from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import assign_rows, predict_scores
+from localsvm.model.predict import assign_rows
 from localsvm.storage.model_file import StoredModel, write_model
-from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names, several
 
+_ONE_MEMBER = MemberValues(1.0, "plain", True)
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table | ScaledRows
+RowsLike = ArrayLike | Table | MemberRows
 """What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
@@ -46,30 +52,68 @@ TargetsLike = ArrayLike | Labels
 class TrainingData:
     """What a fit was given, checked: rows as the model takes them with targets and weights, and the settings."""
 
-    rows: TargetRows
-    settings: FitSettings
+    members: tuple[MemberPlan, ...]
     task: LearningTask
     columns: Encoding | None
+
+    @property
+    def rows(self) -> TargetRows:
+        """Rows of the first member."""
+        return self.members[0].rows
+
+    @property
+    def settings(self) -> FitSettings:
+        """Settings of the first member."""
+        return self.members[0].settings
 
 
 def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, sample_weight: Any) -> TrainingData:
     """Check parameters and data of a fit and resolve its settings; the estimator remembers the features."""
     parameters = fit_parameters(estimator)
+    check_effort(estimator)
     estimator._check_loss()
     features = check_features(estimator, X, reset=True)
     target, weight, task = estimator._check_targets(y, sample_weight, len(features))
     relevance = check_relevance(estimator.relevance, estimator.n_features_in_)
-    columns = learn_encoding(features, weight, impute=estimator.missing == "impute")
     workspace = features.X.directory if isinstance(features.X, RowFile) else None
-    settings = resolve(parameters, task, relevance, columns, workspace)
-    rows = features.X if columns is None else columns.encode(features)
-    return TrainingData(TargetRows(rows, target, weight), settings, task, columns)
+    wanted = member_columns(parameters.scaling, count_members(estimator, task.reduction), features.has_only_numbers)
+    columns, encoded = encode_training_rows(
+        features, target, weight, task.classes, wanted, impute=estimator.missing == "impute", seed=parameters.seed
+    )
+    grid, members = choose_grid(estimator, task.reduction), []
+    for (view, rows), own in zip(encoded, wanted, strict=True):
+        settings = resolve(parameters, task, relevance, view, workspace, grid).scaled_by(own.scaling)
+        members.append(MemberPlan(TargetRows(rows, target, weight), settings, view))
+    return TrainingData(tuple(members), task, columns)
 
 
 def check_rows(estimator: LocalEstimator, X: RowsLike) -> RowSource:
-    """Return rows to predict as the model of a fitted estimator takes them."""
+    """Return rows to predict as the first member of a fitted estimator takes them."""
+    return _encoded(estimator, check_features(estimator, X, reset=False), estimator.members_[0])
+
+
+def member_rows(estimator: LocalEstimator, X: RowsLike) -> MemberRows:
+    """Return rows to predict as each member takes them; those that are prepared stay what they are."""
+    if isinstance(X, MemberRows):
+        return X
     features = check_features(estimator, X, reset=False)
-    return features.X if estimator.columns_ is None else estimator.columns_.encode(features)
+    return MemberRows(tuple(_encoded(estimator, features, member) for member in estimator.members_))
+
+
+def _encoded(estimator: LocalEstimator, features: Table, member: Member) -> RowSource:
+    if estimator.columns_ is None or member.view is None:
+        return features.X
+    return estimator.columns_.encode(features, member.view)
+
+
+def _stored_members(stored: StoredModel, fitted: Fields, columns: Encoding | None) -> tuple[Member, ...]:
+    """Return the members of a model file; files from before there were ensembles have one."""
+    known = fitted.read("members_", added(several(MEMBER), before=(_ONE_MEMBER,)))
+    models = (stored.model, *stored.others)
+    if len(known) != len(models):
+        raise fitted.refuse(f"it has {len(known)} weights of {len(models)} members")
+    views = [None if columns is None else columns.view(values.numbers, values.levels) for values in known]
+    return tuple(Member(model, values.weight, view) for model, values, view in zip(models, known, views, strict=True))
 
 
 def fitted_from(
@@ -85,7 +129,7 @@ def fitted_from(
     fitted.n_features_in_ = n_features
     if names is not None:
         fitted.feature_names_in_ = np.array(names, dtype=object)
-    fitted._set_fitted(result, task, seed)
+    fitted._set_fitted(EnsembleResult((Member(result.model),), (result,), (0,), result.seconds), task, seed)
     return fitted
 
 
@@ -93,11 +137,13 @@ def fitted_from(
 class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     """Parameters and behavior common to all local SVMs."""
 
+    effort: str = "default"
+    members: int | None = None
     cell_size: int | str = "auto"
     partition: Any = "voronoi"
     cell_radius: float | None = None
     n_folds: int = 5
-    grid: int | Grid = 10
+    grid: int | Grid | None = None
     kernel: str = "auto"
     relevance: ArrayLike | str | None = "auto"
     search: str = "full"
@@ -111,6 +157,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     checkpoint: Any = None
 
     # Set by fit.
+    members_: tuple[Member, ...] = field(init=False)
     model_: LocalModel = field(init=False)
     columns_: Encoding | None = field(init=False)
     feature_relevance_: FloatArray = field(init=False)
@@ -176,17 +223,20 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             for listener in listeners:
                 listener(progress)
 
-        result = fit_model(data.rows, data.settings, on_progress if listeners else None)
-        self._set_fitted(result, data.task, data.settings.seed, data.columns)
+        fitted = fit_ensemble(data.members, on_progress if listeners else None)
+        self._set_fitted(fitted, data.task, data.settings.seed, data.columns)
         # Warnings point at the line that called fit: past warn_of_... and this method.
         warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
         warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
         return self
 
-    def _set_fitted(self, result: FitResult, task: LearningTask, seed: int, columns: Encoding | None = None) -> None:
-        self.model_, self.columns_ = result.model, columns
+    def _set_fitted(
+        self, fitted: EnsembleResult, task: LearningTask, seed: int, columns: Encoding | None = None
+    ) -> None:
+        result = fitted.results[0]
+        self.members_, self.model_, self.columns_ = fitted.members, result.model, columns
         self.feature_relevance_ = self._feature_weights(result.relevance)
-        self.timings_ = result.seconds
+        self.timings_ = fitted.seconds
         self.cells_ = result.table.records()
         self.n_cells_ = len(self.cells_)
         self._seed = seed
@@ -196,11 +246,24 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
         A feature with several columns has the largest of their weights; one that is not in the model has weight 0.
         """
-        if self.columns_ is None:
+        view = self.members_[0].view
+        if view is None:
             return weights
         by_feature = np.zeros(self.n_features_in_)
-        np.maximum.at(by_feature, self.columns_.origins, weights)
+        np.maximum.at(by_feature, view.origins, weights)
         return np.asarray(by_feature / by_feature.mean())
+
+    @property
+    def encoding_(self) -> list[Record]:
+        """What became of each feature."""
+        check_is_fitted(self)
+        given = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
+        if self.columns_ is None:
+            return plain_records(names)
+        return encoding_records(
+            self.columns_, names, [member.view for member in self.members_ if member.view is not None]
+        )
 
     def forecast(
         self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
@@ -232,7 +295,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         600
         """
         data = check_training_data(clone(self), X, y, sample_weight)
-        return forecast_fit(data.rows, data.settings, callback)
+        return forecast_fit(data.rows, data.settings, callback).times(len(data.members))
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:
         """Write the fitted estimator to a file, for `localsvm.load`.
@@ -260,12 +323,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         user = storable("info", dict(info or {}))
-        write_model(path, self.model_, {"estimator": estimator_values(self), "user": user}, self.timings_)
+        others = [member.model for member in self.members_[1:]]
+        write_model(path, self.model_, {"estimator": estimator_values(self), "user": user}, self.timings_, others)
 
     def _fitted_values(self) -> dict[str, Any]:
         """Return what fit has learned beside the model, as plain values."""
         return {
             "n_features_in_": int(self.n_features_in_),
+            "members_": several(MEMBER).write(tuple(map(MemberValues.of, self.members_))),
             "feature_names_in_": getattr(self, "feature_names_in_", None),
             "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
@@ -280,9 +345,11 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         if labels is not None:
             self.feature_names_in_ = labels
         self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
-        width = self.columns_.width if self.columns_ else self.n_features_in_
-        if width != self.model_.n_features:
-            raise fitted.refuse(f"its {width} columns are not the {self.model_.n_features} of the model")
+        self.members_ = _stored_members(stored, fitted, self.columns_)
+        for member in self.members_:
+            width = member.view.width if member.view is not None else self.n_features_in_
+            if width != member.model.n_features:
+                raise fitted.refuse(f"its {width} columns are not the {member.model.n_features} of the model")
         # Files from before there were weights have none.
         weights = added(array(np.float64, self.n_features_in_, within=NOT_NEGATIVE), before=None)
         known = fitted.read("feature_relevance_", weights)
@@ -325,7 +392,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         [0, 1]
         """
         check_is_fitted(self)
-        return assign_rows(self.model_, self._rows(X), count_threads(self.n_jobs))
+        return assign_rows(self.model_, member_rows(self, X).of_members[0], count_threads(self.n_jobs))
 
     def gradient(self, X: Any) -> FloatArray:
         """Return the partial derivatives of the prediction by the features, at every sample.
@@ -346,9 +413,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         ndarray of shape (n_samples, n_features) or (n_samples, n_values, n_features)
-            Derivatives; a row for each value where `decision_function` or `predict` has several. With
-            categories or imputed values a column for each one of the model: numbers, where numbers
-            were missing, and one for each category.
+            Derivatives; a row for each value where `decision_function` or `predict` has several. They are 0
+            for categories and missing values. That of a date is per day and along its trend.
 
         Examples
         --------
@@ -361,11 +427,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         array([[3., 0.]])
         """
         check_is_fitted(self)
-        return self._shown_of(predict_gradients(self.model_, check_rows(self, X), count_threads(self.n_jobs)))
+        rows, n_threads = member_rows(self, X).of_members, count_threads(self.n_jobs)
+        return self._shown_of(mean_gradients(self.members_, rows, self.n_features_in_, n_threads))
 
     def _scores(self, X: RowsLike) -> FloatArray:
         check_is_fitted(self)
-        return predict_scores(self.model_, self._rows(X), count_threads(self.n_jobs))
-
-    def _rows(self, X: RowsLike) -> RowSource | ScaledRows:
-        return X if isinstance(X, ScaledRows) else check_rows(self, X)
+        return mean_scores(self.members_, member_rows(self, X).of_members, count_threads(self.n_jobs))

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from localsvm.data.labels import Labels
 from localsvm.data.types import FloatArray
-from localsvm.decision.decide import Decision, DecisionPlan, OutOfFoldScores, at_point, decide
+from localsvm.decision.decide import PLAIN_OBJECTIVES, Decision, DecisionPlan, OutOfFoldScores, at_point, decide
 from localsvm.decision.operating_point import SCORES, OperatingPoint, RocPoints
 from localsvm.errors import InvalidData, InvalidParameter
-from localsvm.estimators.base import LocalEstimator, RowsLike
+from localsvm.estimators.base import LocalEstimator, RowsLike, member_rows
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.parameters import (
     check_choice,
@@ -30,15 +30,15 @@ from localsvm.estimators.parameters import (
 from localsvm.estimators.state import DECISION, OUT_OF_FOLD, storable
 from localsvm.estimators.targets import check_labels, check_magnitude, check_weights, class_masses, class_weights
 from localsvm.estimators.warn import warn_of_rare_class
-from localsvm.fit.fit import FitResult
+from localsvm.fit.ensemble import EnsembleResult
 from localsvm.fit.settings import LearningTask
-from localsvm.model.predict import predict_probabilities
+from localsvm.model.ensemble import Member, mean_probabilities
 from localsvm.storage.model_file import StoredModel
 from localsvm.storage.schema import Fields, array, maybe
-from localsvm.tasks import Binary, OneVsOne, OneVsRest
-from localsvm.tasks.losses import Hinge, Loss, SquaredMargin
+from localsvm.tasks import Binary, OneVsOne, OneVsRest, Probabilities
+from localsvm.tasks.losses import Hinge, Loss, Squared, SquaredMargin
 
-_LOSSES: dict[str, Loss] = {"hinge": Hinge(), "squared": SquaredMargin()}
+_LOSSES = ("auto", "logistic", "hinge", "squared")
 _REDUCTIONS: dict[str, type[OneVsOne] | type[OneVsRest]] = {"ovo": OneVsOne, "ovr": OneVsRest}
 _MOST_CLASSES_IN_PAIRS = 100  # pairs take twice the time of one-vs-rest there, six times with 300 classes
 
@@ -58,16 +58,21 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     class_weight : dict, "balanced" or None, default=None
         Factors on the weights of the classes.
     multiclass : {"auto", "ovo", "ovr"}, default="auto"
-        More than two classes: one binary problem for each pair of classes ("ovo"), or for each class
-        against the rest ("ovr"). Pairs usually have a lower error, but their number grows with the
-        square of the classes: "auto" uses them for up to 100 classes. The score of a class is its score
-        against its strongest rival. All problems of a cell share distances and kernels. A cell that
-        misses some classes predicts among those it has seen.
-    loss : {"hinge", "squared"}, default="hinge"
-        The loss that is minimized; width and lam are chosen by classification error.
-    objective : {"accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="accuracy"
-        The measure that the decision between two classes maximizes; "tpr_tnr" is the product of the
-        true positive and the true negative rate. Other than for accuracy, solutions with several
+        More than two classes, with the hinge or the squared loss: one binary problem for each pair of
+        classes ("ovo"), or for each class against the rest ("ovr"). Pairs usually have a lower error, but
+        their number grows with the square of the classes: "auto" uses them for up to 100 classes. The
+        score of a class is its score against its strongest rival. All problems of a cell share distances
+        and kernels. A cell that misses some classes predicts among those it has seen.
+    loss : {"auto", "logistic", "hinge", "squared"}, default="auto"
+        The loss that is minimized. "logistic" learns the probabilities of all classes together, "hinge"
+        is the loss of support vector machines, which learns the more probable class. "auto" is
+        "logistic" with ``objective="log_loss"``, unless `false_alarm`, `positive_weights` or `multiclass`
+        ask for decisions, which the hinge loss makes.
+    objective : {"log_loss", "accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="accuracy"
+        What the classifier is for. "log_loss": probabilities and rankings; width and lam are chosen by
+        the log-loss. "accuracy": the most probable class; they are chosen by the classification error.
+        The others are measures that the decision between two classes maximizes; "tpr_tnr" is the product
+        of the true positive and the true negative rate. For these, solutions with several
         weights of ``classes_[1]`` are trained on the same kernels, and the best one and its threshold
         are chosen by out-of-fold values.
     false_alarm : float, optional
@@ -104,7 +109,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
     class_weight: Any = None
     multiclass: str = "auto"
-    loss: str = "hinge"
+    loss: str = "auto"
     objective: str = "accuracy"
     false_alarm: float | None = None
     positive_weights: Sequence[float] | None = None
@@ -129,9 +134,10 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         target = np.where(index == 1, 1.0, -1.0) if len(classes) == 2 else index.astype(np.float64)
         return target, weight, task
 
-    def _set_fitted(self, result: FitResult, task: LearningTask, *others: Any) -> None:
-        super()._set_fitted(result, task, *others)
+    def _set_fitted(self, fitted: EnsembleResult, task: LearningTask, *others: Any) -> None:
+        super()._set_fitted(fitted, task, *others)
         assert task.classes is not None
+        result = fitted.results[0]
         self.classes_, self._out_of_fold = task.classes, result.out_of_fold
         self._set_decision(result.decision)
         warn_of_rare_class(result.decision, self.objective, stacklevel=4)
@@ -154,9 +160,13 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         super()._restore(stored, fitted)
         reduction = stored.model.reduction
-        if stored.model.calibration is None:
+        if isinstance(reduction, Probabilities):
+            n_classes = reduction.n_classes
+        elif stored.model.calibration is None:
             raise fitted.refuse("its model has no probabilities of classes")
-        self.classes_ = fitted.read("classes_", array(None, stored.model.calibration.present.shape[1]))
+        else:
+            n_classes = stored.model.calibration.present.shape[1]
+        self.classes_ = fitted.read("classes_", array(None, n_classes))
         self._set_decision(fitted.read("decision", maybe(DECISION)))
         self._out_of_fold = fitted.read("left_out", maybe(OUT_OF_FOLD), n_machines=reduction.n_outputs)
 
@@ -195,11 +205,13 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         moved.operating_point_ = decide(scores, plan).point
         reduction, calibration = at_point(scores, self.model_.reduction, moved.operating_point_)
         moved.model_ = replace(self.model_, reduction=reduction, calibration=calibration)
+        moved.members_ = (Member(moved.model_),)
         return moved
 
     def predict_proba(self, X: RowsLike) -> FloatArray:
-        """Return the probabilities of the classes, calibrated by out-of-fold decision values.
+        """Return the probabilities of the classes.
 
+        The logistic loss learns them; of other losses they are calibrated by out-of-fold decision values.
         The most probable class is the one that `predict` returns. With `class_weight`, `objective` or
         `false_alarm` classes count by the weights that make this so.
 
@@ -222,7 +234,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         (300, 2)
         """
         check_is_fitted(self)
-        return predict_probabilities(self.model_, self._rows(X), count_threads(self.n_jobs))
+        return mean_probabilities(self.members_, member_rows(self, X).of_members, count_threads(self.n_jobs))
 
     def predict_log_proba(self, X: RowsLike) -> FloatArray:
         """Return the logarithms of `predict_proba`.
@@ -248,6 +260,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
     def decision_function(self, X: RowsLike) -> FloatArray:
         """Return the decision values: positive ones predict ``classes_[1]``, of several classes the largest one.
+
+        With the logistic loss they are log-odds, of several classes logarithms of probabilities but for a constant.
 
         Parameters
         ----------
@@ -298,25 +312,47 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
 
 def decision_plan(estimator: LocalSVC) -> DecisionPlan:
     """Check the parameters of classification; return what decisions are for."""
-    check_choice("loss", estimator.loss, tuple(_LOSSES))
+    check_choice("loss", estimator.loss, _LOSSES)
     check_choice("multiclass", estimator.multiclass, ("auto", *_REDUCTIONS))
     check_class_weight(estimator.class_weight)
-    check_choice("objective", estimator.objective, tuple(SCORES))
+    check_choice("objective", estimator.objective, ("log_loss", *SCORES))
     bound = None if estimator.false_alarm is None else check_fraction("false_alarm", estimator.false_alarm)
-    if bound is not None and estimator.objective != "accuracy":
+    if bound is not None and estimator.objective not in PLAIN_OBJECTIVES:
         raise InvalidParameter(
             f"false_alarm={bound!r} and objective={estimator.objective!r} exclude each other: give one of them."
         )
     if estimator.positive_weights is not None:
         check_positive_weights(estimator.positive_weights)
-    return DecisionPlan(estimator.objective, bound, keeps_all=estimator.positive_weights is not None)
+    plan = DecisionPlan(estimator.objective, bound, keeps_all=estimator.positive_weights is not None)
+    if estimator.loss == "logistic" and not (plan.is_plain and estimator.multiclass == "auto"):
+        raise InvalidParameter(
+            "loss='logistic' learns probabilities of all classes: objective, false_alarm, positive_weights and "
+            "multiclass, which are for decisions, need loss='auto', 'hinge' or 'squared'."
+        )
+    return plan
+
+
+def learns_probabilities(estimator: LocalSVC, plan: DecisionPlan) -> bool:
+    """Return whether the loss is logistic: as given, or because nothing asks for decisions."""
+    by_default = plan.objective == "log_loss" and plan.is_plain and estimator.multiclass == "auto"
+    return estimator.loss == "logistic" or (estimator.loss == "auto" and by_default)
+
+
+def _loss(estimator: LocalSVC) -> Loss:
+    """Return the loss of decision functions."""
+    if estimator.loss != "squared":
+        return Hinge()
+    return Squared() if estimator.objective == "log_loss" else SquaredMargin()
 
 
 def class_task(estimator: LocalSVC, classes: NDArray[Any], masses: Callable[[], FloatArray]) -> LearningTask:
     """Return what is learned from these classes; `masses` returns the total weight of each."""
-    decision, loss = decision_plan(estimator), _LOSSES[estimator.loss]
+    decision, loss = decision_plan(estimator), _loss(estimator)
     factor = class_weights(estimator.class_weight, classes, masses)
     class_factor = tuple(factor.tolist()) if (factor != 1).any() else ()
+    if learns_probabilities(estimator, decision):
+        weighted = factor * masses()
+        return LearningTask(Probabilities(tuple((weighted / weighted.sum()).tolist())), decision, class_factor, classes)
     if len(classes) == 2:
         weights = _positive_weights(estimator, decision, lambda: factor * masses())
         return LearningTask(Binary(loss, weights), decision, class_factor, classes)

@@ -12,6 +12,14 @@ from typing import TypeVar
 _Class = TypeVar("_Class", bound=type)
 
 _PARAMETERS = """
+effort : {"fast", "default", "best"}, default="default"
+    How much work a fit of the logistic or the squared loss may take; it decides `members` and `grid`
+    where these are None. "fast": one model on 5 widths and 9 lams; "default": one on 10 and 10; "best":
+    eight on 10 and 17.
+members : int, optional
+    Number of models that predict together. They differ in partition, folds, feature weights and
+    scaling, and the mean of their scores is weighted by out-of-fold losses; those without a
+    weight are dropped. 1 is the single model of the paper.
 cell_size : int or "auto", default="auto"
     Maximal number of samples in a cell; only duplicates of one sample may exceed it. Larger cells
     usually have a lower error, and time is proportional to the size. "auto" is 5000 for up to
@@ -33,8 +41,9 @@ cell_radius : float, optional
 n_folds : int, default=5
     Number of folds. With fewer distinct samples than folds, each is a fold. 1 is a single split: a
     fifth of the samples is used for validation, the others for training.
-grid : int or Grid, default=10
-    Grid of widths and lams: the number of values of each, or a `Grid`.
+grid : int or Grid, optional
+    Grid of widths and lams: the number of values of each, or a `Grid`. None is decided by `effort`; with
+    losses other than the logistic and the squared one, 10 and 10.
 kernel : {"auto", "gauss", "laplace", "manhattan"}, default="auto"
     exp(-||x-x'||^2/width^2), exp(-||x-x'||/width), or the latter with the sum of absolute
     differences in place of the Euclidean norm, which suits features with separate effects, as trees
@@ -50,14 +59,16 @@ search : {"full", "racing"}, default="full"
     "full" solves all grid points; "racing" drops points that are two standard errors behind the best, which
     saves no time on most data.
 scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
-    Scaling of the features, which is part of the model. "auto" compares the three on a pilot sample
-    and selects the first that is within one standard error of the best; with fewer than 1000 samples,
-    "minmax".
+    Scaling of the numeric features, which is part of the model. "auto" compares the three on a pilot
+    sample and selects the first that is within one standard error of the best; with fewer than 1000
+    samples, "minmax". With categories, dates or missing values, whose columns have unit variance,
+    "standard" comes first.
 missing : {"error", "impute"}, default="error"
     Treatment of missing values, in training and prediction: raise an error, or impute. A missing
-    number is replaced by the median of the training samples, and a feature with missing values in
-    training gets a missing-value indicator column. A missing category is a category of its own, if
-    it occurs in training. Features without any value are dropped. Infinite values raise an error.
+    number or date is replaced by the median of the training samples, and a feature with missing
+    values in training gets a missing-value indicator column. A missing category is a category of its
+    own, if it occurs in training. Features without any value are dropped. Infinite values raise an
+    error.
 refit : {"combine", "retrain", "blend"}
     How a cell's model is obtained from the grid. "combine" averages the solutions of the folds at the
     best width, each with the lam that is best on its validation fold, weighted by their risks.
@@ -92,10 +103,23 @@ feature_relevance_ : ndarray of shape (n_features,)
 timings_ : dict
     Seconds of scaling, relevance, partition, kernel, solver, validation, selection (the last four
     summed over threads), calibration, and the total.
+members_ : tuple of Member
+    The models that predict together, each with its `weight`, the largest first.
 model_ : LocalModel
-    The fitted model; ``model_.cells[0].certificates`` has the duality gap of every solve.
+    The model of the first of them; ``model_.cells[0].certificates`` has the duality gap of every
+    solve. `cells_`, `n_cells_`, `apply` and the report describe this model.
+encoding_ : list of dict
+    What became of each feature: its name, its type ("number", "category", "date" or "dropped"), its
+    encoding in words, and its number of columns in the model.
+
+    >>> import pandas as pd
+    >>> from localsvm import LocalSVC
+    >>> rows = pd.DataFrame({"age": range(36), "town": ["Bonn", "Calw", "Calw"] * 12})
+    >>> LocalSVC(grid=3).fit(rows, rows["age"] > 20).encoding_[1]
+    {'name': 'town', 'type': 'category', 'encoding': "indicator of 'Bonn', one of two levels", 'columns': 1}
+
 columns_ : Encoding or None
-    The learned medians and categories; None if X is numeric and ``missing="error"``.
+    The learned encoding; None if X is numeric and ``missing="error"``.
 n_features_in_ : int
     Number of features seen during fit; of a data frame, before categories are encoded.
 feature_names_in_ : ndarray of str
@@ -108,10 +132,15 @@ Notes
 X may be an array, a data frame of pandas, polars or pyarrow, or a sparse matrix. Prediction needs
 the columns of the training data, in the same order.
 
-Categorical and text columns of a data frame are one-hot encoded: one column for each of the 30 most
-frequent categories, and one for all others; the order of categories does not matter. A category
-that does not occur in training counts as one of the others, or as none if there were no others. Two
-categories have distance 0.7, where the scaled numbers of a column are at most 1 apart.
+Categorical and text columns of a data frame are encoded by target means and indicators. A level has
+the mean of its targets, shrunk to the overall mean the less is known about it; a training sample has
+the mean of the other folds, so that its own target has no part in it. For several classes there is
+a mean for each of the ten most frequent ones. Levels with at least 1 % of the weight have an indicator
+column, too; a category of two levels has a single indicator column. Levels that do not occur in
+training have the overall mean. The names and the order of levels do not matter. Dates have a trend
+and, where they vary, the hour, the weekday and the day of the year as sine and cosine. Truth values
+are 0 and 1, durations are seconds. Where there are categories, dates or missing values, a value that
+fills more than a fifth of a numeric column has an indicator column.
 
 Sparse matrices give the model of their dense copy. They are converted one block or one cell at a
 time, but support vectors are dense: 4 bytes per feature for each, and all samples may be support

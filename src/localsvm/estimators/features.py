@@ -11,10 +11,11 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from localsvm.data.columns import Encoding, Table
-from localsvm.data.frames import has_categories, is_frame, read_frame
+from localsvm.data.encoding import Encoding
+from localsvm.data.frames import has_only_numbers, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
+from localsvm.data.table import Table
 from localsvm.errors import InvalidData
 
 
@@ -26,11 +27,11 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     known: Encoding | None = None if reset else estimator.columns_
     if isinstance(X, Table):
         table = _take_table(estimator, X, reset=reset)
-    elif (known and known.categories) or ((reset or known) and is_frame(X) and has_categories(X)):
+    elif (known and not known.has_only_numbers) or ((reset or known) and is_frame(X) and not has_only_numbers(X)):
         table = _read_frame(estimator, X, known)
     else:
         table = Table(_read_numbers(estimator, X, reset=reset))
-    imputes = estimator.missing == "impute" if reset else known is not None and known.fills is not None
+    imputes = estimator.missing == "impute" if reset else known is not None and known.imputes
     names = getattr(estimator, "feature_names_in_", None) if table.shown is None else table.shown
     _check_finite(table, names, impute=imputes)
     return table
@@ -54,7 +55,9 @@ def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table
 
 def _read_frame(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Table:
     if not is_frame(X):
-        raise InvalidData("the training data was a data frame with categories: give a data frame with its columns.")
+        raise InvalidData(
+            "the training data was a data frame with categories or dates: give a data frame with its columns."
+        )
     validate_data(estimator, X, reset=known is None, skip_check_array=True)
     names = getattr(estimator, "feature_names_in_", None)
     table = read_frame(X, range(X.shape[1]) if names is None else names, known)

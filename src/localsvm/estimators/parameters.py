@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 
-from localsvm.cell.grid import KERNELS, Grid
+from localsvm.cell.grid import KERNELS
 from localsvm.data.scaling import METHODS
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
@@ -39,7 +39,6 @@ def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     radius = None if estimator.cell_radius is None else check_positive("cell_radius", estimator.cell_radius)
     return FitParameters(
         partition=PartitionPlan(estimator.partition, check_cell_size(estimator.cell_size), radius),
-        grid=Grid.of(estimator.grid),
         kernel=estimator.kernel,
         n_folds=check_integer("n_folds", estimator.n_folds, 1),
         refit=estimator.refit,

@@ -15,7 +15,7 @@ from localsvm.estimators.base import LocalEstimator, RowsLike
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.parameters import check_choice, check_levels, check_positive
 from localsvm.estimators.targets import check_magnitude, check_targets, check_weights
-from localsvm.fit.fit import FitResult
+from localsvm.fit.ensemble import EnsembleResult
 from localsvm.fit.settings import LearningTask
 from localsvm.storage.model_file import StoredModel
 from localsvm.storage.schema import Fields
@@ -43,8 +43,8 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         check_magnitude(float(weight.max()), n_samples)
         return targets, weight, regression_task(self, targets.shape[1] if targets.ndim == 2 else None)
 
-    def _set_fitted(self, result: FitResult, task: LearningTask, *others: Any) -> None:
-        super()._set_fitted(result, task, *others)
+    def _set_fitted(self, fitted: EnsembleResult, task: LearningTask, *others: Any) -> None:
+        super()._set_fitted(fitted, task, *others)
         self._shown = task.shown
 
     def _fitted_values(self) -> dict[str, Any]:

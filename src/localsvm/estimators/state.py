@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from localsvm.cell.grid import Grid
-from localsvm.data.columns import Category, Encoding
+from localsvm.data.encoding import TRANSFORMS, Encoding
+from localsvm.data.encoding.categories import Category
+from localsvm.data.encoding.cycles import PARTS, Cycle
+from localsvm.data.encoding.numbers import NumberColumns
+from localsvm.data.encoding.one_hot import OneHot, OneHotCategory
 from localsvm.decision.decide import Decision, OutOfFoldScores
 from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
+from localsvm.model.ensemble import Member
 from localsvm.model.local_model import LocalModel
 from localsvm.partition import CoarseCells
 from localsvm.storage.record import pack
@@ -26,6 +32,7 @@ from localsvm.storage.schema import (
     NOT_NEGATIVE,
     ORDERED,
     Fields,
+    Schema,
     Values,
     array,
     flag,
@@ -37,6 +44,7 @@ from localsvm.storage.schema import (
     several,
     table,
     text,
+    texts,
 )
 
 if TYPE_CHECKING:
@@ -104,14 +112,83 @@ def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Valu
 
 # ------------------------------------------------------------------------------------------- columns
 
+
+def _wrong_knots(values: Values, _: Mapping[str, int]) -> str | None:
+    ends, count = values["ends"], len(values["knots"])
+    if len(ends) not in (0, len(values["column"])) or (np.diff(ends, prepend=0) < 0).any():
+        return f"the knots of its {len(values['column'])} columns are not in order"
+    return None if (ends[-1] if len(ends) else 0) == count else f"its knots do not end at {count}"
+
+
+def _number_columns(ends: NDArray[np.int64], knots: NDArray[np.float64], **arrays: Any) -> NumberColumns:
+    return NumberColumns(**arrays, knots=tuple(np.split(knots, ends[:-1])) if len(ends) else ())
+
+
+_NUMBERS = schema(
+    _number_columns,
+    {
+        "column": array(np.int64, "n_numbers", within=NOT_NEGATIVE, below="n_columns"),
+        "fill": array(np.float64, "n_numbers", within=FINITE),
+        "varies": array(np.bool_, "n_numbers"),
+        "missing": array(np.float64, "n_numbers", within=FRACTION),
+        "missing_factor": array(np.float64, "n_numbers", within=NOT_NEGATIVE),
+        "spike": array(np.float64, "n_numbers", within=FINITE),
+        "spike_share": array(np.float64, "n_numbers", within=FRACTION),
+        "spike_factor": array(np.float64, "n_numbers", within=NOT_NEGATIVE),
+        "log_scale": array(np.float64, "n_numbers", within=NOT_NEGATIVE),
+        "ends": array(np.int64, None),
+        "knots": array(np.float64, None, within=FINITE),
+    },
+    flatten=lambda numbers: {
+        **vars(numbers),
+        "ends": np.cumsum([len(part) for part in numbers.knots], dtype=np.int64),
+        "knots": np.concatenate([np.zeros(0), *numbers.knots]),
+    },
+    check=_wrong_knots,
+)
+
+_CYCLE = schema(
+    Cycle,
+    {"column": integer(below="n_columns"), "part": text(*PARTS), "factors": items(real(FINITE), least=2)},
+    check=lambda values, _: None if len(values["factors"]) == 2 else "it is not a sine and a cosine",
+)
+
+
+def _wrong_levels(values: Values, sizes: Mapping[str, int]) -> str | None:
+    if len(values["names"]) + 2 != sizes["n_slots"] or len(set(values["names"])) < len(values["names"]):
+        return f"its means are not those of its {len(values['names'])} levels, or a level has two"
+    return None if len(values["outputs"]) == sizes["n_means"] else "its means are not those of its targets"
+
+
 _CATEGORY = schema(
     Category,
     {
         "column": integer(below="n_columns"),
-        "names": items(text()),
-        "pooled": flag(),
-        "missing": flag(),
+        "names": texts(),
+        "n_levels": integer(),
+        "means": array(np.float64, "n_slots", "n_means", within=FINITE),
+        "outputs": items(integer()),
+        "indicated": array(np.int64, "n_indicated", within=NOT_NEGATIVE, below="n_slots"),
+        "factor": array(np.float64, "n_indicated", within=FINITE),
+        "coarser": maybe(integer(below="n_columns")),
     },
+    check=_wrong_levels,
+)
+
+_ENCODING = schema(
+    Encoding,
+    {
+        "kinds": items(text("number", "category", "date", "empty")),
+        "numbers": _NUMBERS,
+        "cycles": several(_CYCLE),
+        "categories": several(_CATEGORY),
+        "imputes": flag(),
+    },
+    check=lambda values, sizes: (
+        None
+        if len(values["kinds"]) == sizes["n_columns"]
+        else f"it has {len(values['kinds'])} columns instead of {sizes['n_columns']}"
+    ),
 )
 
 
@@ -120,18 +197,39 @@ def _wrong_fills(values: Values, _: Mapping[str, int]) -> str | None:
     return f"it has {len(fills)} medians of {count} columns" if fills is not None and len(fills) != count else None
 
 
-ENCODING = schema(
-    Encoding,
+# Until target means, files had an indicator for each of the most frequent levels, one for all others, and one for
+# missing values: the same columns as those of an encoding without means.
+_ONE_HOT = schema(
+    OneHot,
     {
         "numbers": items(integer(below="n_columns")),
         "fills": maybe(items(real(FINITE))),
         "gappy": items(integer(below="n_columns")),
-        "categories": several(_CATEGORY),
+        "categories": several(
+            schema(
+                OneHotCategory,
+                {
+                    "column": integer(below="n_columns"),
+                    "names": items(text()),
+                    "pooled": flag(),
+                    "missing": flag(),
+                },
+            )
+        ),
         "category_value": real(FINITE),
         "gap_value": real(FINITE),
     },
     check=_wrong_fills,
 )
+
+
+def _make_encoding(fields: Fields) -> Encoding:
+    if fields.has("kinds"):
+        return _ENCODING.make(fields)
+    return _ONE_HOT.make(fields).encoding(fields.sizes["n_columns"])
+
+
+ENCODING = Schema(_ENCODING.write, _make_encoding)
 """Axes that the caller knows: n_columns, those of the input."""
 
 # ----------------------------------------------------------------------------------------- decisions
@@ -177,3 +275,21 @@ OUT_OF_FOLD = schema(
     ),
 )
 """Axes that the caller knows: n_machines."""
+
+
+@dataclass(frozen=True)
+class MemberValues:
+    """What a member of an ensemble has beside its model."""
+
+    weight: float
+    numbers: str
+    levels: bool
+
+    @classmethod
+    def of(cls, member: Member) -> MemberValues:
+        """Return those of a member; without an encoding its columns are as given."""
+        view = member.view
+        return cls(member.weight, "plain", True) if view is None else cls(member.weight, view.numbers, view.levels)
+
+
+MEMBER = schema(MemberValues, {"weight": real(FRACTION), "numbers": text(*TRANSFORMS), "levels": flag()})

@@ -28,6 +28,7 @@ from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress
 from localsvm.fit.trial import Trial, run_trial
 from localsvm.partition.build import AUTO_SIZES, PartitionPlan
+from localsvm.tasks import Probabilities, Reduction
 
 _LARGER_CELLS = 2.5
 _SUBSAMPLE = 4  # size of the sample for the single SVM, in cells
@@ -146,7 +147,7 @@ def advise(
     tried = dict(_try_all(rows, held_out, settings, callback))
     chosen = _choose(tried, len(rows.y) + len(held_out.y))
     reduction = settings.cell.reduction
-    measure = "error" if reduction.is_classification else _MEASURES.get(reduction.loss.name, "loss")
+    measure = "error" if _is_rate(reduction) else _MEASURES.get(reduction.loss.name, "loss")
     return Verdict(
         measure=measure,
         n_rows=len(rows.y) + len(held_out.y),
@@ -214,7 +215,12 @@ def _try_all(
         first = first or losses
         # A fit to all rows includes the held-out ones; the sample keeps its size, chunks grow in number.
         times = 1.0 if plan.partition == "none" and plan.n_rows < n else (n + len(held_out.y)) / len(some.y)
-        yield losses, _way(plan, trial, losses.mean(is_proportion=settings.cell.reduction.is_classification), times)
+        yield losses, _way(plan, trial, losses.mean(is_proportion=_is_rate(settings.cell.reduction)), times)
+
+
+def _is_rate(reduction: Reduction) -> bool:
+    """Return whether the risk is the rate of wrong classes."""
+    return reduction.is_classification and not isinstance(reduction, Probabilities)
 
 
 def _losses(trial: Trial, tested: TargetRows, first: Losses | None) -> Losses:

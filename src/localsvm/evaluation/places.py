@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Encoding
+from localsvm.data.encoding import View
 
 _FEATURES = 3  # at most, per cell
 _STANDS_OUT = 1.0  # standard deviations over the centers
@@ -22,13 +22,13 @@ class Places:
     def __init__(self, estimator: Any) -> None:
         model = estimator.model_
         centers = np.asarray(model.partition.centers, dtype=np.float64)
-        names = feature_names(estimator)
-        self._names, self._n_numbers = model_columns(names, estimator.columns_)
+        self._names, kinds = model_columns(feature_names(estimator), estimator.members_[0].view)
+        self._kinds, is_indicator = kinds, np.array([kind == "indicator" for kind in kinds])
         spread = centers.std(axis=0)
         centered = centers - centers.mean(axis=0)
         self._scores = np.divide(centered, spread, out=np.zeros_like(centers), where=spread > 0)
-        # Indicator columns (categories, missing values) are informative only where they are set.
-        self._scores[:, self._n_numbers :] = np.maximum(self._scores[:, self._n_numbers :], 0.0)
+        # Indicators (levels, missing values) are informative only where they are set.
+        self._scores[:, is_indicator] = np.maximum(self._scores[:, is_indicator], 0.0)
         self._values = model.scaling.undo(centers)
 
     def of(self, cell: int) -> tuple[str, ...]:
@@ -38,10 +38,11 @@ class Places:
         return tuple(self._phrase(cell, int(column)) for column in clearest if scores[column] >= _STANDS_OUT)
 
     def _phrase(self, cell: int, column: int) -> str:
-        if column >= self._n_numbers:
-            return self._names[column]
         side = "high" if self._scores[cell, column] > 0 else "low"
-        return f"{self._names[column]} {self._values[cell, column]:,.4g} ({side})"
+        if self._kinds[column] == "indicator":
+            return self._names[column]
+        value = f" {self._values[cell, column]:,.4g}" if self._kinds[column] == "number" else ""
+        return f"{self._names[column]}{value} ({side})"
 
 
 def feature_names(estimator: Any) -> list[str]:
@@ -50,20 +51,17 @@ def feature_names(estimator: Any) -> list[str]:
     return [f"x{j}" for j in range(estimator.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def model_columns(names: list[str], columns: Encoding | None) -> tuple[list[str], int]:
-    """Return the names of the encoded columns, and how many of them are numbers.
+def model_columns(names: list[str], view: View | None) -> tuple[list[str], list[str]]:
+    """Return the names of the columns of a model, and their kinds.
 
-    >>> from localsvm.data.columns import Category, Encoding
-    >>> columns = Encoding((0,), (2.0,), (0,), (Category(1, ("blue", "red"), True, False),))
-    >>> model_columns(["size", "colour"], columns)
-    (['size', 'size missing', 'colour = blue', 'colour = red', 'colour = rare'], 1)
+    >>> import numpy as np
+    >>> from localsvm.data.encoding import learn_encoding
+    >>> from localsvm.data.table import Table
+    >>> rows = Table(np.array([[1.0, 0.0], [np.nan, 1.0], [3.0, 0.0]]), {1: ("blue", "red")})
+    >>> learned = learn_encoding(rows, targets=np.zeros((3, 1)), weight=np.ones(3))
+    >>> model_columns(["size", "colour"], learned.encoding.view())
+    (['size', 'size missing', 'colour = red'], ['number', 'indicator', 'indicator'])
     """
-    if columns is None:
-        return names, len(names)
-    found = [names[j] for j in columns.numbers] + [f"{names[j]} missing" for j in columns.gappy]
-    for category in columns.categories:
-        name = names[category.column]
-        found += [f"{name} = {known}" for known in category.names]
-        found += [f"{name} = rare"] if category.pooled else []
-        found += [f"{name} missing"] if category.missing else []
-    return found, columns.n_numbers
+    if view is None:
+        return names, ["number"] * len(names)
+    return view.names(names), [column.kind for column in view.columns]

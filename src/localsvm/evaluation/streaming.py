@@ -15,18 +15,18 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from localsvm.data.columns import Table
 from localsvm.data.files import CategoryCodes, TableFile, match_columns, number_type, to_numbers
 from localsvm.data.files.loading import OnRows
 from localsvm.data.files.numbers import check_target, check_weight
 from localsvm.data.files.reading import read_ahead
 from localsvm.data.files.table import Kind
-from localsvm.data.rows import ScaledRows
+from localsvm.data.table import Table
 from localsvm.errors import InvalidData
-from localsvm.estimators.base import LocalEstimator, check_rows
+from localsvm.estimators.base import LocalEstimator, member_rows
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
 from localsvm.evaluation import Evaluation, Evaluator
+from localsvm.model.ensemble import MemberRows
 
 BATCH_ROWS = 1 << 18
 """Rows per prediction: large enough that most cells have some of them."""
@@ -39,6 +39,7 @@ class Features:
 
     names: tuple[str, ...]
     categories: frozenset[str]
+    dates: frozenset[str]
     labels: tuple[str, ...] | None
     dtype: np.dtype[Any]
 
@@ -47,12 +48,18 @@ class Features:
         """Match columns by name, or by position if the file or the estimator has no names."""
         labels = getattr(estimator, "feature_names_in_", None)
         known = estimator.n_features_in_ if labels is None else labels.tolist()
-        places = [] if estimator.columns_ is None else [category.column for category in estimator.columns_.categories]
+        of_feature: list[Kind] = ["number"] * estimator.n_features_in_
+        if estimator.columns_ is not None:
+            of_feature = ["number" if kind == "empty" else kind for kind in estimator.columns_.kinds]
         named = [] if labels is None else labels.tolist()
-        kinds: dict[str, Kind] = {label: "category" if j in places else "number" for j, label in enumerate(named)}
+        kinds = dict(zip(named, of_feature, strict=False))
         names = match_columns(known, file.schema, file=file.name, kinds=kinds, ignored=ignored)
-        dtype = np.dtype(np.float64) if places else number_type(file.schema, names)
-        return cls(names, frozenset(names[j] for j in places), tuple(named) or None, dtype)
+        categories, dates = (
+            frozenset(name for name, found in zip(names, of_feature, strict=True) if found == kind)
+            for kind in ("category", "date")
+        )
+        dtype = np.dtype(np.float64) if categories or dates else number_type(file.schema, names)
+        return cls(names, categories, dates, tuple(named) or None, dtype)
 
     def buffer(self, n_rows: int) -> NDArray[Any]:
         """Return an uninitialized array for rows."""
@@ -63,9 +70,10 @@ class Features:
         codes = {name: CategoryCodes(name) for name in self.categories}
         begin = 0
         for batch in batches:
-            begin += len(to_numbers(batch, self.names, codes=codes, out=X[begin:]))
+            begin += len(to_numbers(batch, self.names, codes=codes, dates=self.dates, out=X[begin:]))
         lists = {j: codes[name].names for j, name in enumerate(self.names) if name in codes}
-        return Table(X, lists, self.labels, self.names, first_row)
+        days = frozenset(j for j, name in enumerate(self.names) if name in self.dates)
+        return Table(X, lists, days, self.labels, self.names, first_row)
 
 
 def predict_batches(
@@ -139,7 +147,7 @@ def _predict_batches(
 
 def _with_rows(
     estimator: LocalEstimator, file: TableFile, features: Features, keep: tuple[str, ...], rows: int
-) -> Generator[tuple[Any, ScaledRows], None, None]:
+) -> Generator[tuple[Any, MemberRows], None, None]:
     """Yield the columns to keep, and scaled rows. Two buffers alternate: allocating takes longer than filling."""
     used: deque[Any] = deque([None, None], maxlen=2)
     first_row = 1
@@ -148,14 +156,14 @@ def _with_rows(
         n_rows = sum(batch.num_rows for batch in batches)
         buffer = used[0] if used[0] is not None and len(used[0]) >= n_rows else features.buffer(n_rows)
         used.append(buffer)
-        checked = check_rows(estimator, features.table(batches, buffer[:n_rows], first_row))
+        checked = member_rows(estimator, features.table(batches, buffer[:n_rows], first_row))
         first_row += n_rows
         kept = pa.concat_batches([batch.select(keep) for batch in batches])
-        yield kept, ScaledRows.of(checked, estimator.model_.scaling)
+        yield kept, checked.scaled(estimator.members_)
 
 
 def _predicted(
-    estimator: LocalEstimator, rows: ScaledRows | None, probabilities: bool
+    estimator: LocalEstimator, rows: MemberRows | None, probabilities: bool
 ) -> list[tuple[str, NDArray[Any] | None]]:
     """Return the columns of predictions, with None as values if there are no rows."""
     if isinstance(estimator, LocalSVC):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 
-from localsvm.cell.trained import PHASES
+from localsvm.cell.trained import PHASES, OutOfFold
 from localsvm.data.types import FloatArray
+from localsvm.decision.blend import KeyedScores
 from localsvm.decision.decide import Decision, FittedDecision, OutOfFoldScores, fit_decision
 from localsvm.fit.memory import MemoryLimit
 from localsvm.fit.prepare import TargetRows, check_memory, prepare
@@ -23,6 +25,7 @@ from localsvm.model.table import CellTable
 from localsvm.storage.checkpoint import OpenCheckpoint, open_checkpoint
 from localsvm.storage.lazy_cells import LazyCells
 from localsvm.storage.spool import Spool
+from localsvm.tasks import Probabilities
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class FitResult:
     """Of binary problems with an operating point."""
     out_of_fold: OutOfFoldScores | None = None
     """Scores of all samples, kept if all solutions are, so that another operating point can be chosen."""
+    keyed: KeyedScores | None = None
+    """Scores of all samples of a member of an ensemble."""
 
 
 def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress | None = None) -> FitResult:
@@ -65,13 +70,14 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
     sample_weight, relevance = prepared.n_rows / int(prepared.sizes.sum()), prepared.relevance
     del prepared, cells, kept  # frees what only training needs
     decided = _decide(model, settings, sample_weight, spool)
+    keyed = None if data.key is None else KeyedScores.of(_out_of_fold(model, spool))
     # Cells on disk have no out-of-fold scores with them, and stay there if they are complete.
     on_disk = isinstance(model.cells, LazyCells) and decided.machine is None
     decided_cells = model.cells if on_disk else tuple(decided.of_cell(cell) for cell in model.cells)
     model = replace(model, cells=decided_cells, reduction=decided.reduction, calibration=decided.calibration)
     end = time.perf_counter()
     seconds |= {"calibration": end - trained, "total": end - begin}
-    return FitResult(model, CellTable.of(model.cells), seconds, relevance, decided.decision, decided.scores)
+    return FitResult(model, CellTable.of(model.cells), seconds, relevance, decided.decision, decided.scores, keyed)
 
 
 def _checkpoint(settings: FitSettings, data: TargetRows) -> AbstractContextManager[OpenCheckpoint | None]:
@@ -80,15 +86,19 @@ def _checkpoint(settings: FitSettings, data: TargetRows) -> AbstractContextManag
     return open_checkpoint(settings.checkpoint, settings.identity(), data.X.shape)
 
 
+def _out_of_fold(model: LocalModel, spool: Spool | None) -> Iterator[OutOfFold]:
+    if spool is not None:
+        return spool.out_of_fold()
+    return (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
+
+
 def _decide(model: LocalModel, settings: FitSettings, sample_weight: float, spool: Spool | None) -> FittedDecision:
     """Choose the operating point and fit probabilities from out-of-fold scores.
 
     Partitions whose cells overlap are averaged: a sample that lies in m cells has weight 1/m in each, on average.
     """
-    if not model.reduction.is_classification:
+    if not model.reduction.is_classification or isinstance(model.reduction, Probabilities):
         return FittedDecision(model.reduction)
-    in_memory = (cell.out_of_fold for cell in model.cells if cell.out_of_fold is not None)
-    parts = in_memory if spool is None else spool.out_of_fold()
     factors = settings.factors if settings.class_factor else None
-    scores = OutOfFoldScores.of(parts, factors, model.averages, sample_weight)
+    scores = OutOfFoldScores.of(_out_of_fold(model, spool), factors, model.averages, sample_weight)
     return fit_decision(scores, model.reduction, settings.decision)

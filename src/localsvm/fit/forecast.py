@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,6 +39,17 @@ class Forecast:
     pilot_cells: int
     pilot_seconds: float
     """What the forecast took."""
+
+    def times(self, count: int) -> Forecast:
+        """Return the forecast of several fits like this one, one after the other, whose models are kept."""
+        others = (count - 1) * self.model_bytes
+        return replace(
+            self,
+            n_cells=count * self.n_cells,
+            seconds=count * self.seconds,
+            memory=self.memory + others,
+            model_bytes=self.model_bytes + others,
+        )
 
 
 def forecast_fit(data: TargetRows, settings: FitSettings, on_progress: OnProgress | None = None) -> Forecast:

@@ -58,7 +58,7 @@ def fit_partially(
     sizes = prepared.sizes[choice.chosen]
     tasks = [prepared.tasks[number] for number in choice.chosen.tolist()]
     cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
-    seconds = _training_seconds(cells, time.perf_counter() - ready, prepared.plan)
+    seconds = training_seconds(cells, time.perf_counter() - ready, prepared.plan)
     all_seconds = seconds * work_ratio(prepared.sizes[choice.all_cells], sizes)
     return PartialFit(prepared, choice, cells, ready - begin + all_seconds)
 
@@ -76,7 +76,7 @@ def work_ratio(sizes: NDArray[np.intp], chosen: NDArray[np.intp], growth: float 
     return float(total / part) if part else 0.0
 
 
-def _training_seconds(cells: Sequence[TrainedCell], passed: float, plan: MemoryPlan) -> float:
+def training_seconds(cells: Sequence[TrainedCell], passed: float, plan: MemoryPlan) -> float:
     """Return the seconds of cells as a part of many; at the end of a few, threads wait for the last of them."""
     if plan.folds_in_parallel:
         return passed

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.arranged import ArrangedRows
-from localsvm.data.content import Samples, canonical_rows
+from localsvm.data.content import Keys, Samples, canonical_rows
 from localsvm.data.rows import ModelRows, ScaledRows, smallest_hashes
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import RowSource, RowSubset
@@ -40,6 +40,8 @@ class TargetRows:
     X: RowSource
     y: FloatArray
     weight: FloatArray
+    key: Keys | None = None
+    """By which rows are found again in the out-of-fold scores of other members, if there are any."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -47,7 +49,8 @@ class TargetRows:
 
     def some(self, numbers: NDArray[np.intp]) -> TargetRows:
         """Return the rows of these numbers."""
-        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers])
+        key = None if self.key is None else self.key[numbers]
+        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers], key)
 
     def present(self) -> TargetRows:
         """Return the rows of positive weight: those of weight zero are as if absent."""
@@ -119,7 +122,7 @@ def prepare(data: TargetRows, hashes: NDArray[np.uint64], settings: FitSettings,
         relevance=metric.weights,
         partition=partition,
         members=members,
-        tasks=CellTasks(rows, data.y, data.weight, members, settings),
+        tasks=CellTasks(rows, data, members, settings),
         plan=_plan(members.sizes, rows.n_features, settings, limit),
         n_rows=len(rows),
         n_features=rows.n_features,
@@ -142,12 +145,11 @@ class CellTasks(Sequence[CellTask]):
     def __init__(
         self,
         rows: ModelRows,
-        y: FloatArray,
-        weight: FloatArray,
+        data: TargetRows,
         members: Members,
         settings: FitSettings,
     ) -> None:
-        self._rows, self._y, self._weight = rows, y, weight
+        self._rows, self._y, self._weight, self._key = rows, data.y, data.weight, data.key
         self._members, self._settings = members, settings
 
     def __len__(self) -> int:
@@ -165,7 +167,10 @@ class CellTasks(Sequence[CellTask]):
         members = self._members.rows(number)
         if len(members) == 0:
             return self._empty_cell(number)
-        rows = canonical_rows(self._rows.take(members), self._y[members], self._weight[members], self._settings.seed)
+        key = None if self._key is None else self._key[members]
+        rows = canonical_rows(
+            self._rows.take(members), self._y[members], self._weight[members], self._settings.seed, key
+        )
         rows = replace(rows, weight=rows.weight * self._settings.factors(rows.y))
         return CellTask(rows, radius=cell_radius(rows), number=number)
 

@@ -6,7 +6,7 @@ the columns of the features. Leaves: `FitSettings`, in which nothing is replaced
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from localsvm.cell.grid import KERNELS, Grid
 from localsvm.cell.settings import CellSettings
-from localsvm.data.columns import Encoding
+from localsvm.data.encoding import View
 from localsvm.data.types import FloatArray
 from localsvm.decision.decide import DecisionPlan
 from localsvm.metric.sample import MetricPlan
@@ -30,7 +30,6 @@ class FitParameters:
     """What a user chooses, checked; the data are not known yet."""
 
     partition: PartitionPlan
-    grid: Grid
     kernel: str
     """A name, or "auto"."""
     n_folds: int
@@ -80,6 +79,10 @@ class FitSettings:
     workspace: str | None = None
     """Directory in which rows are arranged by cell, on disk; None: they are read from where they are."""
 
+    def scaled_by(self, scaling: str | None) -> FitSettings:
+        """Return the settings with a scaling."""
+        return replace(self, metric=replace(self.metric, scaling=scaling))
+
     def identity(self) -> dict[str, Any]:
         """Return what decides the model, by names that a user knows; threads, memory and places on disk do not."""
         cell, metric, partition, decision = self.cell, self.metric, self.partition, self.decision
@@ -114,8 +117,9 @@ def resolve(
     parameters: FitParameters,
     task: LearningTask,
     relevance: FloatArray | str | None,
-    columns: Encoding | None = None,
+    columns: View | None = None,
     workspace: str | None = None,
+    grid: Grid | None = None,
 ) -> FitSettings:
     """Return the settings of a fit; `relevance` has a weight for every feature, `columns` says what becomes of them."""
     kernels = KERNELS if parameters.kernel == "auto" else (parameters.kernel,)
@@ -128,7 +132,7 @@ def resolve(
         cell=CellSettings(
             reduction=task.reduction,
             kernel=kernels[0],
-            grid=parameters.grid,
+            grid=grid or Grid(),
             n_folds=parameters.n_folds,
             refit=parameters.refit,
             search=parameters.search,

@@ -39,6 +39,12 @@ class Sample:
     n_scaled: int | None = None
     """Number of leading columns that are scaled; the others already have their scale. None: all."""
 
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Ways to scale, the simplest first: beside columns of unit variance, standardization."""
+        all_are_scaled = self.n_scaled is None or self.n_scaled == self.X.shape[1]
+        return METHODS if all_are_scaled else tuple(sorted(METHODS, key=lambda method: method != "standard"))
+
 
 def choose_scaling(
     sample: Sample,
@@ -57,7 +63,7 @@ def choose_scaling(
     standard error.
     """
     if min(n_rows, len(sample.y)) < MIN_ROWS:
-        return METHODS[0]
+        return sample.methods[0]
     used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
     sample = replace(sample, X=sample.X[used], y=sample.y[used], weight=sample.weight[used])
     size = int(np.clip(len(sample.y) * cell_size / n_rows, *_NEIGHBOURHOOD_ROWS))
@@ -66,11 +72,11 @@ def choose_scaling(
     token = CancelToken()
     try:
         trial = partial(_neighbourhood_risks, sample, (count, size), cheap, seed, max_bytes, token)
-        risks = np.stack(list(thread_map(trial, METHODS)))
+        risks = np.stack(list(thread_map(trial, sample.methods)))
     except BaseException:
         token.cancel()  # cells in training stop at once
         raise
-    return METHODS[simplest_of_best(risks / _largest_risk(sample, settings.reduction), size)]
+    return sample.methods[simplest_of_best(risks / _largest_risk(sample, settings.reduction), size)]
 
 
 def _largest_risk(sample: Sample, reduction: Reduction) -> float:

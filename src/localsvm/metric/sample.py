@@ -109,7 +109,7 @@ def fit_sample_scaling(
         method = choose_scaling(
             sample, fit.cell, fit.seed, n_rows, cell_size, max_bytes=fit.max_bytes, thread_map=thread_map
         )
-        if method == "minmax":
+        if method in ("minmax", sample.methods[0]):
             ends = np.stack(column_ends(ends))
             method = "quantile" if _hides_outliers(sample, ends, n_rows) else method
     if method in ("minmax", None):
@@ -139,7 +139,7 @@ def squeezed_columns(X: NDArray[np.floating], low: FloatArray, high: FloatArray)
 
 
 def _hides_outliers(sample: Sample, ends: NDArray[np.floating], n_rows: int) -> bool:
-    """Return whether min-max scaling squeezes a column, and the trials of scalings could not see it.
+    """Return whether outliers squeeze a column, and the trials of scalings could not see it.
 
     Trials are run on fits of enough rows, and on the range of the sample; they decide for themselves if they saw it.
     """

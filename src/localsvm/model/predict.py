@@ -20,6 +20,7 @@ from localsvm.decision.calibration import Calibration
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.base import Members, ThreadMap, for_each, thread_map
 from localsvm.partition.build import check_assignment
+from localsvm.tasks import Probabilities
 
 BLOCK_ROWS = 4096
 """Rows that are evaluated at a time."""
@@ -43,9 +44,11 @@ def predict_probabilities(model: LocalModel, X: RowSource | ScaledRows, n_thread
 
 def predict_classes(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
     """Return the scores and the probabilities of every row of X, for the cost of one of them."""
-    assert model.calibration is not None, "a classifier has probabilities"
     shape = (model.reduction.n_scores,)
     scores, cells = evaluate_rows(model, X, partial(cell_scores, model), shape, n_threads)
+    if isinstance(model.reduction, Probabilities):
+        return scores, model.reduction.probabilities(scores)
+    assert model.calibration is not None, "other classifiers are calibrated"
     return scores, _probabilities(model.calibration, scores, cells, n_threads)
 
 

@@ -135,6 +135,7 @@ def _page(estimator: Any, evaluation: Evaluation | None, title: str | None) -> s
         test_plots=list(_test_plots(evaluation)) if evaluation is not None else [],
         relevance=_relevance_plot(relevance) if relevance else None,
         features=tables.features(relevance.names, relevance.relevance) if relevance else None,
+        encoding=tables.encoding(estimator) if estimator.columns_ is not None else None,
         partition_plots=list(_partition_plots(estimator, evaluation)),
         surface=_surface_plot(estimator),
         cell_plots=list(_cell_plots(estimator)),

@@ -131,7 +131,7 @@ class PartitionDisplay(Display):
         """Collect the data of the plot, without drawing it."""
         check_is_fitted(estimator)
         model = estimator.model_
-        columns = model_columns(feature_names(estimator), estimator.columns_)[0]
+        columns = model_columns(feature_names(estimator), estimator.members_[0].view)[0]
         points = sample_support(model, _MOST_POINTS) if X is None else _sample_rows(estimator, X)
         centers = np.asarray(model.partition.centers)
         plane = plane_of(centers if X is None and len(centers) > 2 else points, columns)

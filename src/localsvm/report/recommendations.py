@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.data.scaling import QuantileScaling
+from localsvm.estimators.effort import choose_grid
 from localsvm.estimators.warn import edge_sentences, precision_sentences
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.chunks import ChunkPartition
 from localsvm.report.partition import sample_support
 from localsvm.report.style import percent
+from localsvm.tasks import Probabilities
 
 _SMALL_CELL = 40  # rows; cross-validation on fewer is unreliable
 _FEW_ROWS = 0.02  # fraction of the rows below which cells of a single class are not mentioned
@@ -63,7 +64,7 @@ def _settings(estimator: Any) -> CellSettings:
     """Return the settings that the sentences about grids need."""
     model: LocalModel = estimator.model_
     kernel = model.cells[0].functions.kernel
-    return CellSettings(reduction=model.reduction, kernel=kernel, grid=Grid.of(estimator.grid))
+    return CellSettings(reduction=model.reduction, kernel=kernel, grid=choose_grid(estimator, model.reduction))
 
 
 def _single_class(estimator: Any) -> Iterator[Recommendation]:
@@ -162,7 +163,7 @@ def scaling_name(estimator: Any) -> str:
 
 def _worse_than_validation(estimator: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
     headline = evaluation.headline
-    if evaluation.task != "classes" or headline.low is None:
+    if evaluation.task != "classes" or headline.low is None or isinstance(estimator.model_.reduction, Probabilities):
         return
     risk = cv_risk(estimator.model_)
     # The risk at the selected grid point is slightly optimistic, but by less than a fifth.

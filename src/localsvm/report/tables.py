@@ -20,6 +20,7 @@ from localsvm.model.local_model import LocalModel
 from localsvm.report.cells import cell_quantities
 from localsvm.report.recommendations import cv_risk, scaling_name
 from localsvm.report.style import percent, short
+from localsvm.tasks import Probabilities
 
 MOST_CELLS = 300
 """Most rows of the table of all cells."""
@@ -124,21 +125,23 @@ def _headline(evaluation: Evaluation) -> Tile:
 
 
 def _encoded(estimator: Any) -> str:
-    columns = estimator.columns_
-    return "" if columns is None else f"{columns.width:,} columns after encoding"
+    return "" if estimator.columns_ is None else f"{estimator.model_.n_features:,} columns after encoding"
 
 
 def risk_name(model: LocalModel) -> str:
     """Return the name of the risk that cross-validation minimizes."""
-    if model.reduction.is_classification:
+    if _in_percent(model):
         return "error"
-    return {"squared": "squared error", "pinball": "pinball loss", "expectile": "expectile loss"}.get(
-        model.reduction.loss.name, "loss"
-    )
+    return {
+        "logistic": "log-loss",
+        "squared": "squared error",
+        "pinball": "pinball loss",
+        "expectile": "expectile loss",
+    }.get(model.reduction.loss.name, "loss")
 
 
 def _in_percent(model: LocalModel) -> bool:
-    return model.reduction.is_classification
+    return model.reduction.is_classification and not isinstance(model.reduction, Probabilities)
 
 
 def measures(evaluation: Evaluation) -> Table:
@@ -254,6 +257,23 @@ def features(names: Sequence[str], relevance: FloatArray) -> Table:
     rows = [(Entry(short(names[j], 40)), _entry(float(relevance[j]))) for j in order]
     note = f"The {len(rows)} most relevant of {len(names):,} features." if len(rows) < len(names) else ""
     return Table("Features by relevance (mean 1)", ("feature", "relevance"), rows, texts=("feature",), note=note)
+
+
+def encoding(estimator: Any) -> Table:
+    """Return what became of each feature."""
+    records = estimator.encoding_
+    rows = [
+        (
+            Entry(short(record["name"], 40)),
+            Entry(record["type"]),
+            Entry(short(record["encoding"], 120)),
+            _count(record["columns"]),
+        )
+        for record in records[:MOST_FEATURES]
+    ]
+    note = f"The first {len(rows)} of {len(records):,} features." if len(rows) < len(records) else ""
+    columns = ("feature", "type", "encoding", "columns")
+    return Table("Features and their columns in the model", columns, rows, texts=columns[:3], note=note)
 
 
 def _value(measure: Measure) -> str:

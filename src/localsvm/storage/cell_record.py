@@ -23,8 +23,10 @@ from localsvm.storage.schema import (
     WIDTH,
     Range,
     Schema,
+    added,
     array,
     integer,
+    maybe,
     real,
     schema,
     several,
@@ -96,6 +98,7 @@ OUT_OF_FOLD: Schema[OutOfFold] = schema(
         "scores": array(np.float32, "n_samples", "n_scores"),
         "y": array(np.float64, "n_samples", ..., within=FINITE),
         "weight": array(np.float64, "n_samples", within=NOT_NEGATIVE),
+        "key": added(maybe(array(np.uint64, "n_samples")), before=None),
     },
 )
 """Axes that the caller knows: n_scores."""

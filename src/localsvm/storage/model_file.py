@@ -32,7 +32,7 @@ from localsvm.storage.cell_record import CELL, SECONDS
 from localsvm.storage.lazy_cells import LazyCells
 from localsvm.storage.parts import CALIBRATION, PARTITION, SCALING, TABLE, TASK
 from localsvm.storage.record import ALIGNMENT, pack, unpack
-from localsvm.storage.schema import NOT_NEGATIVE, Fields, array, integer, items, maybe, table, text
+from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, items, maybe, table, text
 from localsvm.storage.version import __version__
 from localsvm.tasks import Binary
 
@@ -40,7 +40,8 @@ FORMAT_VERSION = 1
 """Of the files that are written; all up to this one are read."""
 
 _MAGIC = b"\x89LSVM\r\n\x1a"  # as PNG's: a transfer that changes line ends shows
-_HEAD = struct.Struct(f"<8sI{ALIGNMENT - 12}x")
+_HEAD_USED = 12
+_HEAD = struct.Struct(f"<8sI{ALIGNMENT - _HEAD_USED}x")
 _END = struct.Struct("<QQQI8s")
 _END_MAGIC = b"LSVM-end"
 
@@ -62,9 +63,13 @@ class StoredModel:
     """That the fit took, by phase."""
     library: str
     """The version of localsvm that wrote the file."""
+    others: tuple[LocalModel, ...] = ()
+    """Models that predict together with this one."""
 
     def verify(self) -> None:
         """Check every cell; opening has checked the rest."""
+        for other in self.others:
+            CellTable.of(other.cells)
         found = CellTable.of(self.model.cells)
         for name, column in vars(self.table).items():
             if getattr(found, name).tobytes() != column.tobytes():  # NaN is equal to itself here
@@ -76,38 +81,63 @@ def write_model(
     model: LocalModel,
     info: Mapping[str, Any] | None = None,
     seconds: Mapping[str, float] | None = None,
+    others: Sequence[LocalModel] = (),
 ) -> None:
-    """Write a model to a file, which takes the place of what was there when all of it is on the disk."""
-    shared = _shared_values(model, CellTable.of(model.cells), info)
+    """Write models that predict together to a file, which replaces what was there when all of it is on the disk."""
     with replacing(path) as file:
-        _write(file, model.cells, shared, seconds)
+        _write(file, model, info, seconds or {}, others)
 
 
 def model_bytes(
-    model: LocalModel, info: Mapping[str, Any] | None = None, seconds: Mapping[str, float] | None = None
+    model: LocalModel,
+    info: Mapping[str, Any] | None = None,
+    seconds: Mapping[str, float] | None = None,
+    others: Sequence[LocalModel] = (),
 ) -> bytes:
     """Return what `write_model` writes."""
     file = io.BytesIO()
-    _write(file, model.cells, _shared_values(model, CellTable.of(model.cells), info), seconds)
+    _write(file, model, info, seconds or {}, others)
     return file.getvalue()
 
 
 def _write(
-    file: BinaryIO, cells: Sequence[TrainedCell], shared: dict[str, Any], seconds: Mapping[str, float] | None
+    file: BinaryIO,
+    model: LocalModel,
+    info: Mapping[str, Any] | None,
+    seconds: Mapping[str, float] | None,
+    others: Sequence[LocalModel] = (),
 ) -> None:
+    """Write a model; the others come first, each as a model file in the file. Places count from where it begins.
+
+    Without `seconds` those of the cells are zeros, so that all but the last record is decided by data and settings.
+    """
+    start, cells = file.tell(), model.cells
     file.write(_HEAD.pack(_MAGIC, FORMAT_VERSION))
-    places = np.array([_append(file, CELL.write(cell)) for cell in cells], dtype=np.int64)
-    begin, size = _append(file, {**shared, "places": places.reshape(len(cells), 2)})
-    _, size_of_seconds = _append(file, _second_values(cells, seconds or {}))
+    models = [_append_model(file, other, start) for other in others]
+    places = np.array([_append(file, CELL.write(cell), start) for cell in cells], dtype=np.int64)
+    shared = _shared_values(model, CellTable.of(cells), info)
+    if models:
+        shared["models"] = np.array(models, dtype=np.int64)
+    begin, size = _append(file, {**shared, "places": places.reshape(len(cells), 2)}, start)
+    _, size_of_seconds = _append(file, _second_values(cells, seconds), start)
     end = struct.pack("<QQQ", begin, size, size_of_seconds)
     file.write(end + struct.pack("<I8s", crc32(end), _END_MAGIC))
 
 
-def _append(file: BinaryIO, value: object) -> tuple[int, int]:
+def _append_model(file: BinaryIO, model: LocalModel, start: int) -> tuple[int, int]:
+    """Write a model file in a file; return where it begins and how long it is."""
+    begin = file.tell()
+    _write(file, model, None, None)
+    size = file.tell() - begin
+    file.write(bytes(-size % ALIGNMENT))
+    return begin - start, size
+
+
+def _append(file: BinaryIO, value: object, start: int) -> tuple[int, int]:
     """Write a record; return where it begins and how long it is."""
     begin = file.tell()
     file.writelines(pack(value))
-    return begin, file.tell() - begin
+    return begin - start, file.tell() - begin
 
 
 def _shared_values(model: LocalModel, cells: CellTable, info: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -136,9 +166,11 @@ def read_headline(whole: Fields) -> StoredModel:
     return StoredModel(model, cells, info, whole.read("seconds", SECONDS), library)
 
 
-def _second_values(cells: Sequence[TrainedCell], fit: Mapping[str, float]) -> dict[str, Any]:
-    of_cells = np.array([[cell.seconds[phase] for phase in PHASES] for cell in cells], dtype=np.float64)
-    return {"phases": PHASES, "cells": of_cells.reshape(len(cells), len(PHASES)), "fit": SECONDS.write(fit)}
+def _second_values(cells: Sequence[TrainedCell], fit: Mapping[str, float] | None) -> dict[str, Any]:
+    of_cells = np.zeros((len(cells), len(PHASES)))
+    if fit is not None and len(cells):
+        of_cells[:] = [[cell.seconds[phase] for phase in PHASES] for cell in cells]
+    return {"phases": PHASES, "cells": of_cells, "fit": SECONDS.write(fit or {})}
 
 
 def open_model(path: PathLike) -> StoredModel:
@@ -220,7 +252,29 @@ def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel
         info=whole.read("info", table()),
         seconds=times.read("fit", SECONDS),
         library=whole.read("library", text()),
+        others=_read_others(whole, model, buffer),
     )
+
+
+def _read_others(whole: Fields, model: LocalModel, buffer: memoryview) -> tuple[LocalModel, ...]:
+    """Return the models that predict together with this one; files from before there were any have none."""
+    places = whole.read("models", added(array(np.int64, "n_models", 2), before=None))
+    if places is None:
+        return ()
+    found = []
+    for number, (begin, size) in enumerate(_checked_places(whole, places, len(buffer)).tolist()):
+        try:
+            other = read_model(buffer[begin : begin + size], f"model {number + 1} of {whole.what}")
+        except InvalidFile as error:
+            raise whole.refuse(str(error).removesuffix(".")) from error
+        filled = (
+            *buffer[begin + _HEAD_USED : begin + _HEAD.size],
+            *buffer[begin + size : begin + size - size % -ALIGNMENT],
+        )
+        if any(filled) or other.others or other.model.reduction != model.reduction:
+            raise whole.refuse(f"model {number + 1} is of another kind")
+        found.append(other.model)
+    return tuple(found)
 
 
 def _read_shared(whole: Fields, n_cells: int) -> LocalModel:
@@ -241,7 +295,10 @@ def _read_shared(whole: Fields, n_cells: int) -> LocalModel:
 
 
 def _read_places(whole: Fields, n_cells: int, end: int) -> NDArray[np.int64]:
-    places: NDArray[np.int64] = whole.read("places", array(np.int64, n_cells, 2))
+    return _checked_places(whole, whole.read("places", array(np.int64, n_cells, 2)), end)
+
+
+def _checked_places(whole: Fields, places: NDArray[np.int64], end: int) -> NDArray[np.int64]:
     begin, size = places.T
     inside = (begin >= _HEAD.size) & (begin <= end) & (size >= 0) & (size <= end - begin)
     if not inside.all() or (begin % ALIGNMENT).any():

@@ -45,7 +45,7 @@ from localsvm.storage.schema import (
     several,
     tagged,
 )
-from localsvm.tasks import Binary, Levels, OneVsOne, OneVsRest, Reduction, Regression, TubeRegression
+from localsvm.tasks import Binary, Levels, OneVsOne, OneVsRest, Probabilities, Reduction, Regression, TubeRegression
 from localsvm.tasks.losses import Expectile, Hinge, Pinball, Squared, SquaredMargin, Tube
 
 Sizes = Mapping[str, int]
@@ -220,6 +220,7 @@ _TASK: Schema[Reduction] = tagged(
         "each class against the rest": (OneVsRest, schema(OneVsRest, _CLASSES)),
         "tube": (TubeRegression, schema(TubeRegression, {**_TARGETS, "epsilon": real(POSITIVE)})),
         "levels": (Levels, schema(Levels, _LOSSES)),
+        "probabilities": (Probabilities, schema(Probabilities, {"rates": items(real(FRACTION), least=2)})),
         "numbers": (Regression, schema(Regression, {**_TARGETS, **_LOSSES})),
     },
     "learning task",

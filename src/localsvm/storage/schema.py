@@ -233,6 +233,28 @@ def names(axis: Axis) -> Kind:
     return Kind(objects.write, read)
 
 
+def texts() -> Kind:
+    """Return the kind of tuples of text that may be long: the bytes of all of them, and where each ends."""
+
+    def write(value: Any) -> Any:
+        parts = [item.encode("utf-8", "surrogatepass") for item in value]
+        return {"bytes": b"".join(parts), "ends": np.cumsum([len(part) for part in parts], dtype=np.int64)}
+
+    def read(fields: Fields, name: str) -> Any:
+        part = fields.part(name)
+        found, ends = part.typed("bytes", bytes), array(np.int64, None).read(part, "ends")
+        begins = np.concatenate([[0], ends[:-1]])
+        if (ends < begins).any() or (ends[-1] if len(ends) else 0) != len(found):
+            raise part.refuse(f"its items do not end at {len(found)}")
+        try:
+            pairs = zip(begins.tolist(), ends.tolist(), strict=True)
+            return tuple(found[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairs)
+        except UnicodeDecodeError as error:
+            raise part.refuse("its bytes are not text") from error
+
+    return Kind(write, read)
+
+
 def maybe(kind: Kind | Schema[Any]) -> Kind:
     """Return the kind of what may be None."""
     return Kind(

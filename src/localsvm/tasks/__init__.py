@@ -6,6 +6,7 @@ and the scores that combine the outputs of all problems (Sec. 2).
 
 from localsvm.tasks.classes import Binary, OneVsOne, OneVsRest
 from localsvm.tasks.numbers import Levels, Regression, TubeRegression
+from localsvm.tasks.probabilities import Probabilities
 from localsvm.tasks.problem import Problem, Reduction, unbounded
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "Levels",
     "OneVsOne",
     "OneVsRest",
+    "Probabilities",
     "Problem",
     "Reduction",
     "Regression",

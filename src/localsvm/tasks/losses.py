@@ -208,6 +208,38 @@ class SquaredMargin(Squared):
 
 
 @dataclass(frozen=True)
+class Logistic:
+    """Logistic loss log(1 + exp(-y f)), whose minimizer is the log-odds; solved by steps of least squares."""
+
+    name: str = "logistic"
+    tolerance: float = TOLERANCE
+    width_factors: Factors = (2.0, 0.5)
+    lam_factors: Factors = (1 / 3, 1.0)
+    risk_is_value: ClassVar[bool] = True
+
+    @property
+    def squared(self) -> Squared:
+        """The squared loss on the same grid, from whose solution the steps begin."""
+        return Squared(tolerance=self.tolerance, width_factors=self.width_factors, lam_factors=self.lam_factors)
+
+    def allowed_gap(self, risk: float) -> float:
+        """Return the tolerance."""
+        return self.tolerance
+
+    def clip(self, y: FloatArray) -> float:
+        """Return no bound."""
+        return np.inf
+
+    def value(self, y: FloatArray, f: FloatArray, side: FloatArray | None = None) -> FloatArray:
+        """Return the logistic loss."""
+        return np.logaddexp(0.0, -y * f)
+
+    def risk(self, y: FloatArray, f: FloatArray) -> FloatArray:
+        """Return the logistic loss."""
+        return self.value(y, f)
+
+
+@dataclass(frozen=True)
 class Expectile(Squares):
     """Asymmetric squares: tau (y - f)^2 above the function, (1 - tau) (y - f)^2 below it."""
 

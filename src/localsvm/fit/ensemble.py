@@ -1,0 +1,102 @@
+"""The fit of an ensemble: members are fitted one after the other, and weighted by their out-of-fold scores.
+
+Enters: the rows and settings of every member. Leaves: an `EnsembleResult`. Members see the same rows, which may be
+encoded and scaled in different ways; their partitions and folds differ by the seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from localsvm.data.content import row_keys
+from localsvm.data.encoding import View
+from localsvm.decision.blend import blend_models
+from localsvm.fit.fit import FitResult, fit_model
+from localsvm.fit.prepare import TargetRows
+from localsvm.fit.settings import FitSettings
+from localsvm.fit.training import OnProgress, Progress
+from localsvm.model.ensemble import Member
+
+_SEED_STEP = 1_000_003  # between members: fits of neighbouring random states share none
+
+
+@dataclass(frozen=True)
+class MemberPlan:
+    """What a member is fitted to, and how."""
+
+    rows: TargetRows
+    settings: FitSettings
+    view: View | None = None
+
+    def numbered(self, number: int) -> MemberPlan:
+        """Return the plan with a seed of its own, and with a directory of its own in the checkpoint."""
+        if number == 0:
+            return self
+        settings = replace(self.settings, seed=self.settings.seed + number * _SEED_STEP)
+        if settings.checkpoint is not None:
+            directory = Path(settings.checkpoint.path) / f"member-{number}"
+            settings = replace(settings, checkpoint=replace(settings.checkpoint, path=directory))
+        return replace(self, settings=settings)
+
+
+@dataclass(frozen=True)
+class EnsembleResult:
+    """Members that have a weight, the largest first."""
+
+    members: tuple[Member, ...]
+    results: tuple[FitResult, ...]
+    """Of the same members."""
+    numbers: tuple[int, ...]
+    """Which of the plans they are."""
+    seconds: dict[str, float]
+    """Of all members, also of those without a weight."""
+
+
+def fit_ensemble(plans: Sequence[MemberPlan], on_progress: OnProgress | None = None) -> EnsembleResult:
+    """Fit all members and weight them."""
+    if len(plans) == 1:
+        result = fit_model(plans[0].rows, plans[0].settings, on_progress)
+        return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
+    first = plans[0].rows
+    keys = row_keys(first.hashes(plans[0].settings.seed, plans[0].settings.n_threads), first.y)
+    results = []
+    for number, plan in enumerate(plans):
+        own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))
+        results.append(fit_model(replace(own.rows, key=keys), own.settings, listener))
+    return _weighted(plans, results)
+
+
+def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult]) -> EnsembleResult:
+    scores = [result.keyed for result in results if result.keyed is not None]
+    weights = blend_models(plans[0].settings.cell.reduction, scores)
+    order = [number for number in np.argsort(-weights, kind="stable").tolist() if weights[number] > 0]
+    return EnsembleResult(
+        members=tuple(Member(results[number].model, float(weights[number]), plans[number].view) for number in order),
+        results=tuple(replace(results[number], keyed=None) for number in order),
+        numbers=tuple(order),
+        seconds={phase: sum(result.seconds[phase] for result in results) for phase in results[0].seconds},
+    )
+
+
+def _part_of(on_progress: OnProgress | None, number: int, count: int) -> OnProgress | None:
+    """Return a listener to one of several fits, which tells another of the progress of all."""
+    if on_progress is None:
+        return None
+
+    def tell(progress: Progress) -> None:
+        on_progress(
+            replace(
+                progress,
+                cells_done=number * progress.n_cells + progress.cells_done,
+                n_cells=count * progress.n_cells,
+                samples_done=number * progress.n_samples + progress.samples_done,
+                n_samples=count * progress.n_samples,
+                samples_restored=number * progress.n_samples + progress.samples_restored,
+            )
+        )
+
+    return tell

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "krylov/lanczos.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr double kRounding = 0x1p-23;  // relative rounding of a product with K
 constexpr double kTrusted = 0.5;       // fraction of the tolerated residual that rounding may be without a check
+constexpr double kSkippedGap = std::numeric_limits<double>::quiet_NaN();
 
 class RidgeColumn : public SquareColumn {
  public:
@@ -36,6 +38,22 @@ class RidgeColumn : public SquareColumn {
     for (Shift& shift : shifts_)
       if (!shift.done) shift.minres.advance(lanczos_.matrix(), j);
     check_gaps();
+  }
+
+  int n_solved() const override {
+    const auto is_open = [](const Shift& shift) { return !shift.done; };
+    return static_cast<int>(std::find_if(shifts_.begin(), shifts_.end(), is_open) - shifts_.begin());
+  }
+
+  void add_coefficients(int lam, float* beta) const override {
+    lanczos_.combine({shifts_[lam].z}, &beta);
+    for (int i = 0; i < rows_.n; ++i) beta[i] *= s_[i];
+  }
+
+  void end_path(int n_lams) override {
+    for (size_t q = n_lams; q < shifts_.size(); ++q)
+      shifts_[q] = {shifts_[q].minres, {}, {kSkippedGap, Status::skipped, 0}, true, false};
+    n_open_ = 0;
   }
 
   std::vector<Certificate> finish(const BlockProduct& product, float* const* beta) override;

@@ -44,12 +44,79 @@ void finish(SquareColumn& column, const TrainingRows& rows, const BlockProduct& 
   }
 }
 
+using Columns = std::vector<std::unique_ptr<SquareColumn>>;
+
+constexpr int kValidationInterval = 4;  // passes over K between checks whether a path ends
+
+// The validation losses of the path of a target, lam by lam, and when it ends.
+class Path {
+ public:
+  // The columns of the target: one per fold, in the order of `rows`.
+  Path(const SquareProblem& problem, int target, const std::vector<TrainingRows>& rows, size_t first_column)
+      : y_(problem.targets + target * static_cast<size_t>(rows[0].n)),
+        weight_(problem.weight),
+        clip_(problem.clip[target]),
+        patience_(problem.patience),
+        rows_(rows),
+        first_(first_column) {}
+
+  // Validates the lams that all folds have solved since the last call, and ends the path if they are worse.
+  void check(const Columns& columns, const BlockProduct& product) {
+    int n_solved = std::numeric_limits<int>::max();
+    for (size_t l = 0; l < rows_.size(); ++l) {
+      if (!columns[first_ + l]) return;  // a fold is at its end: there is nothing to save
+      n_solved = std::min(n_solved, columns[first_ + l]->n_solved());
+    }
+    const std::vector<double> losses = validation_losses(columns, product, n_solved);
+    for (double loss : losses) {
+      ++n_validated_;
+      if (loss < best_) best_ = loss, n_best_ = n_validated_;
+      if (n_validated_ - n_best_ < patience_) continue;
+      for (size_t l = 0; l < rows_.size(); ++l) columns[first_ + l]->end_path(n_validated_);
+      return;
+    }
+  }
+
+ private:
+  // Of the lams from `n_validated_` to `n_solved`.
+  std::vector<double> validation_losses(const Columns& columns, const BlockProduct& product, int n_solved) const {
+    const size_t n_lams = std::max(0, n_solved - n_validated_), ld = rows_[0].ld, n_folds = rows_.size();
+    std::vector<double> losses(n_lams);
+    if (n_lams == 0) return losses;
+    Aligned<float> beta(n_lams * n_folds * ld), values(n_lams * n_folds * ld, Uninitialized{});
+    std::vector<Operand> operands;
+    for (size_t q = 0; q < n_lams; ++q)
+      for (size_t l = 0; l < n_folds; ++l) {
+        const size_t at = (q * n_folds + l) * ld;
+        columns[first_ + l]->add_coefficients(n_validated_ + static_cast<int>(q), beta.data() + at);
+        operands.push_back({beta.data() + at, rows_[l].fold, values.data() + at});
+      }
+    product.validate(operands);
+    for (size_t c = 0; c < operands.size(); ++c) {
+      const Range rows = rows_[c % n_folds].validation;
+      for (int i = rows.begin; i < rows.end; ++i) {
+        const double error = y_[i] - std::clamp(operands[c].y[i], -clip_, clip_);
+        losses[c / n_folds] += weight_[i] * error * error;
+      }
+    }
+    return losses;
+  }
+
+  const float *const y_, *const weight_;
+  const float clip_;
+  const int patience_;
+  const std::vector<TrainingRows>& rows_;
+  const size_t first_;
+  double best_ = std::numeric_limits<double>::infinity();
+  int n_validated_ = 0, n_best_ = 0;
+};
+
 // Iterates all columns until they are done or the work is cancelled; calls finished(c) for every column that is done.
 template <typename Finished>
-void iterate(const std::vector<std::unique_ptr<SquareColumn>>& columns, const BlockProduct& product,
-             const CancelFlag* cancelled, const Finished& finished) {
+void iterate(const Columns& columns, std::vector<Path> paths, const BlockProduct& product, const CancelFlag* cancelled,
+             const Finished& finished) {
   std::vector<bool> is_active(columns.size(), true);
-  while (!is_set(cancelled)) {
+  for (int pass = 1; !is_set(cancelled); ++pass) {
     std::vector<Operand> operands;
     for (size_t c = 0; c < columns.size(); ++c) {
       if (!is_active[c]) continue;
@@ -64,7 +131,25 @@ void iterate(const std::vector<std::unique_ptr<SquareColumn>>& columns, const Bl
     if (is_set(cancelled)) return;
     for (size_t c = 0; c < columns.size(); ++c)
       if (is_active[c]) columns[c]->step();
+    if (pass % kValidationInterval == 0)
+      for (Path& path : paths) path.check(columns, product);
   }
+}
+
+// Columns that are solved at once: those of whole targets, as far as one has not too many.
+size_t columns_at_once(size_t n_folds) {
+  return n_folds > kMaxColumns ? kMaxColumns : kMaxColumns / n_folds * n_folds;
+}
+
+// The paths of the targets of `n_columns` columns from `first` on, if they may end early.
+std::vector<Path> paths_of(const SquareProblem& problem, const std::vector<TrainingRows>& rows, size_t first,
+                           size_t n_columns) {
+  std::vector<Path> paths;
+  const size_t n_folds = rows.size();
+  if (problem.patience == 0 || n_folds > kMaxColumns || rows[0].fold < 0) return paths;
+  for (size_t c = 0; c < n_columns; c += n_folds)
+    paths.emplace_back(problem, static_cast<int>((first + c) / n_folds), rows, c);
+  return paths;
 }
 
 }  // namespace
@@ -90,6 +175,7 @@ SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fol
                       std::vector<double>(n_columns * n_lams, std::numeric_limits<double>::quiet_NaN()),
                       std::vector<int8_t>(n_columns * n_lams, static_cast<int8_t>(Status::cancelled)),
                       std::vector<int64_t>(n_columns * n_lams)};
+  if (n_columns == 0) return result;
   std::vector<TrainingRows> rows;
   for (int fold : problem.folds) {
     const Range validation = fold < 0 ? Range{} : Range{fold == 0 ? 0 : fold_ends[fold - 1], fold_ends[fold]};
@@ -97,11 +183,12 @@ SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fol
   }
   const CancelFlag* const cancelled = problem.stop.cancelled;
   const BlockProduct product(kernel, fold_ends, n_threads, cancelled);
-  for (size_t first = 0; first < n_columns; first += kMaxColumns) {
-    std::vector<std::unique_ptr<SquareColumn>> columns;
-    for (size_t c = first; c < std::min(n_columns, first + kMaxColumns); ++c)
+  const size_t at_once = columns_at_once(n_folds);
+  for (size_t first = 0; first < n_columns; first += at_once) {
+    Columns columns;
+    for (size_t c = first; c < std::min(n_columns, first + at_once); ++c)
       columns.push_back(make_column(rows[c % n_folds], problem.targets + c / n_folds * n));
-    iterate(columns, product, cancelled, [&](size_t c) {
+    iterate(columns, paths_of(problem, rows, first, columns.size()), product, cancelled, [&](size_t c) {
       const size_t column = first + c;
       finish(*columns[c], rows[column % n_folds], product, ColumnResult(result, problem, column, n));
       columns[c].reset();

@@ -6,6 +6,10 @@
 //
 // A column is one target with one validation fold.  Columns differ in how they solve their problem (ridge.h,
 // expectile.h), but all need products with K, and each pass over K computes those of all unfinished columns.
+//
+// Smaller lams need more passes, and the smallest ones seldom predict best.  With a patience, the path of a target ends
+// when that many lams in a row, solved on all folds, have a higher validation loss than one before them; the remaining
+// lams are skipped.
 #pragma once
 
 #include <algorithm>
@@ -34,6 +38,8 @@ struct SquareProblem {
   std::vector<int> folds;  // validation folds; -1: none
   std::vector<double> lams;
   StopRule stop;  // a step is a product with K; max_steps holds for each lam
+  int patience = 0;  // lams without a lower validation loss after which a path ends; 0: it does not end early
+  std::vector<float> clip;  // bound on validated values, by target
 };
 
 // Axes: target, fold, lam.  Row i of `values` is by the solution whose validation fold it is in; 0 if there is none.
@@ -68,6 +74,12 @@ class SquareColumn {
   // While it is not done: the product that it needs next, and the step that uses it.
   virtual Operand operand() = 0;
   virtual void step() = 0;
+  // How many of the first lams are solved; 0 where lams are not solved together.
+  virtual int n_solved() const { return 0; }
+  // Adds the coefficients of a solved lam.
+  virtual void add_coefficients(int, float*) const {}
+  // Skips the lams from this one on.
+  virtual void end_path(int) {}
   // Adds the coefficients, ld for each lam, to zeros.
   virtual std::vector<Certificate> finish(const BlockProduct& product, float* const* beta) = 0;
 };

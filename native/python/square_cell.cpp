@@ -54,7 +54,7 @@ SquareProblem make_problem(const SquareCell& cell, const Matrix& targets, const 
     require(weight.data()[i] >= 0 && std::isfinite(weight.data()[i]), "weights must be finite and not negative");
   for (int fold : folds) require(fold >= -1 && fold < cell.n_folds(), "no such fold");
   require_lams(lams);
-  return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lams, stop};
+  return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), folds, lams, stop, 0, {}};
 }
 
 // Solves with the GIL released: beta (target, fold, lam, row), values (target, lam, row), certificates (target, fold,
@@ -74,9 +74,15 @@ Solutions solve(const SquareCell& cell, const SquareProblem& problem, int n_thre
 }
 
 Solutions ridge(SquareCell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
-                const std::vector<double>& lams, const StopRule& stop, int n_threads) {
-  return solve(cell, make_problem(cell, targets, weight, folds, lams, stop), n_threads,
-               [&](const SquareProblem& problem) { return cell.solve_ridge(problem, n_threads); });
+                const std::vector<double>& lams, const StopRule& stop, int n_threads, int patience,
+                const std::vector<float>& clip) {
+  SquareProblem problem = make_problem(cell, targets, weight, folds, lams, stop);
+  require(patience >= 0, "patience must not be negative");
+  require(patience == 0 || clip.size() == targets.shape(0), "a path that may end early needs a bound for each target");
+  for (float bound : clip) require(bound > 0, "bounds must be positive");
+  problem.patience = patience;
+  problem.clip = clip;
+  return solve(cell, problem, n_threads, [&](const SquareProblem& given) { return cell.solve_ridge(given, n_threads); });
 }
 
 Solutions expectile(SquareCell& cell, Matrix targets, Vector weight, const std::vector<int>& folds,
@@ -102,7 +108,8 @@ void bind_square_cell(nb::module_& m) {
            "max_bytes"_a.none() = nb::none(), "n_threads"_a = 1)
       .def("part", &part_of, "rows"_a, nb::keep_alive<0, 1>())
       .def("set_width", &set_width, "width"_a, "token"_a.none() = nb::none())
-      .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lams"_a, "stop"_a, "n_threads"_a = 1)
+      .def("solve_ridge", &ridge, "targets"_a, "weight"_a, "folds"_a, "lams"_a, "stop"_a, "n_threads"_a = 1,
+           "patience"_a = 0, "clip"_a = std::vector<float>())
       .def("solve_expectile", &expectile, "targets"_a, "weight"_a, "folds"_a, "lams"_a, "tau"_a, "stop"_a,
            "n_threads"_a = 1)
       .def("kernel_matrix", &kernel_matrix)

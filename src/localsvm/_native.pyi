@@ -123,10 +123,14 @@ class SquareCell:
         lams: Sequence[float],
         stop: StopRule,
         n_threads: int = 1,
+        patience: int = 0,
+        clip: Sequence[float] = ...,
     ) -> Solutions:
         """Solve least squares.
 
-        Axes: beta (target, fold, lam, row), values (target, lam, row), the others (target, fold, lam).
+        Axes: beta (target, fold, lam, row), values (target, lam, row), the others (target, fold, lam). With a
+        `patience`, the path of a target ends after that many lams without a lower validation loss, of values within
+        -clip and clip.
         """
 
     def solve_expectile(

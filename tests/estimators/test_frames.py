@@ -160,7 +160,7 @@ def test_text_where_numbers_were_is_refused(fitted):
     frame, _ = people()
     with pytest.raises(InvalidData, match=r"column 'age' has values that are not numbers \(first at row 0: 'old'"):
         fitted.predict(frame.assign(age="old"))
-    numbers = small().fit(frame[["age", "member"]], people()[1])
+    numbers = small(members=1).fit(frame[["age", "member"]], people()[1])
     with pytest.raises(InvalidData, match=r"column 'age' has values that are not numbers"):
         numbers.predict(frame[["age", "member"]].assign(age="old"))
 
@@ -204,7 +204,7 @@ def visits(n=1500, seed=0):
 
 
 def test_cyclic_parts_of_dates_are_learned_from():
-    clf = small().fit(*visits())
+    clf = small(members=1).fit(*visits())
     assert clf.score(*visits(seed=1)) > 0.85
     assert clf.encoding_[0] == {
         "name": "when",

@@ -48,7 +48,7 @@ def test_the_gradient_is_the_weighted_mean_of_those_of_the_members(mixed):
         alone.members_ = (replace(member, weight=1.0),)
         expected += member.weight * alone.gradient(rows)
     np.testing.assert_allclose(clf.gradient(rows), expected, rtol=1e-9, atol=1e-12)
-    assert (expected[:, rows.columns.get_loc("colour")] == 0).all() and expected[:, 0].all()
+    assert (expected[:, rows.columns.get_loc("colour")] == 0).all() and expected[:, 0].any()
 
 
 def test_the_order_of_rows_and_the_number_of_threads_change_no_bit(mixed):
@@ -97,13 +97,12 @@ def test_quantiles_may_have_members_too():
 
 def test_decisions_stand_alone():
     with pytest.raises(InvalidParameter, match="members=2: the scores of the hinge loss are not averaged"):
-        LocalSVC(members=2).fit(*toy())
+        LocalSVC(members=2, objective="accuracy").fit(*toy())
 
 
 def test_effort_decides_members_and_grid():
     X, y = toy(60)
-    best = LocalSVC(objective="log_loss", effort="best").fit(X, y)
-    fast = LocalSVC(objective="log_loss", effort="fast").fit(X, y)
+    best, fast = LocalSVC(effort="best").fit(X, y), LocalSVC(effort="fast").fit(X, y)
     assert best.model_.cells[0].risks.shape == (10, 17) and fast.model_.cells[0].risks.shape == (5, 9)
     assert len(fast.members_) == 1
     rows = pd.DataFrame(X)

@@ -28,7 +28,7 @@ def small(**parameters):
 CHOICES = {
     "effort": "one of 'fast', 'default', 'best'",
     "kernel": "one of 'auto', 'gauss', 'laplace', 'manhattan'",
-    "search": "one of 'full', 'racing'",
+    "search": "one of 'auto', 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
     "missing": "one of 'error', 'impute'",
     "refit": "one of 'combine', 'retrain'",

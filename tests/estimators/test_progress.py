@@ -24,7 +24,7 @@ def state(cells_done, samples_done, seconds=10.0):
 
 
 def test_verbose_1_writes_progress_to_standard_error_only(toy, capfd):
-    clf = LocalSVC(verbose=1, grid=SMALL, cell_size=60).fit(*toy)
+    clf = LocalSVC(verbose=1, members=1, grid=SMALL, cell_size=60).fit(*toy)
     out, err = capfd.readouterr()
     assert out == ""
     n = clf.n_cells_

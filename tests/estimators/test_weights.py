@@ -197,7 +197,7 @@ def test_equal_rows_with_other_labels_share_a_fold_too():
     # two in different folds, each training set would hold the opposite label: risk one.
     X = np.repeat(np.random.RandomState(0).uniform(size=(100, 2)), 2, axis=0)
     y = np.tile([0, 1], 100)
-    clf = LocalSVC(grid=Grid(widths=(0.01, 0.05, 0.2), n_lams=4)).fit(X, y)
+    clf = LocalSVC(objective="accuracy", grid=Grid(widths=(0.01, 0.05, 0.2), n_lams=4)).fit(X, y)
     np.testing.assert_allclose(clf.model_.cells[0].risks, 0.5, rtol=1e-12)
 
 

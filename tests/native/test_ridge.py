@@ -7,7 +7,7 @@ import pytest
 import reference
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION
+from problems import CANCELLED, CONVERGED, MAX_STEPS, PRECISION, SKIPPED
 from sklearn.kernel_ridge import KernelRidge
 from squares import (
     ENDS,
@@ -85,6 +85,32 @@ def test_the_gap_bounds_the_distance_from_the_exact_solution():
         rows, exact = solved.exact(t, fold, q)
         off = solved.beta[t, fold, q, rows] - reference.solve_square(exact)
         assert exact.lam * off @ exact.K @ off <= TRUE * solved.gap[t, fold, q]
+
+
+NOISE = np.random.default_rng(5).standard_normal(200).astype(np.float32)
+FINE = list(np.geomspace(1.0, 1e-7, 12))
+
+
+@pytest.mark.parametrize("patience", [1, 2])
+@pytest.mark.parametrize("clip", [0.3, np.inf])
+@pytest.mark.parametrize("n_targets", [1, 7])
+def test_a_path_ends_after_lams_without_a_lower_validation_loss(patience, clip, n_targets):
+    targets = np.stack([Y200 + 0.3 * number * NOISE for number in range(n_targets)])
+    full = solve(targets=targets, weight=WEIGHT, lams=FINE)
+    ended = solve(targets=targets, weight=WEIGHT, lams=FINE, patience=patience, clip=clip)
+    errors = np.square(targets[:, None] - np.clip(full.values, -clip, clip))
+    for target, losses in enumerate(errors @ WEIGHT.astype(float)):
+        kept = int((ended.status[target, 0] != SKIPPED).sum())
+        waited = np.arange(len(FINE)) - [int(losses[: q + 1].argmin()) for q in range(len(FINE))]
+        wanted = int((waited >= patience).argmax()) + 1 if (waited >= patience).any() else len(FINE)
+        assert kept in (wanted, len(FINE))  # all, if a fold was at its end before the others could be compared
+        for name in ("beta", "gap", "status", "steps"):
+            part, whole = getattr(ended, name)[target], getattr(full, name)[target]
+            np.testing.assert_array_equal(part[:, :kept], whole[:, :kept])
+        np.testing.assert_array_equal(ended.values[target, :kept], full.values[target, :kept])
+        assert np.isnan(ended.gap[target, :, kept:]).all() and (ended.status[target, :, kept:] == SKIPPED).all()
+        assert (ended.beta[target, :, kept:] == 0).all() and (ended.values[target, kept:] == 0).all()
+    assert (ended.status == SKIPPED).any()
 
 
 def test_validation_rows_have_no_coefficient_and_their_values_come_from_the_others():
@@ -280,6 +306,8 @@ def test_a_cancelled_solve_says_so_and_ends_at_once():
         ({"lams": [0.0]}, "lams"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"n_threads": 0}, "thread"),
+        ({"patience": -1}, "patience"),
+        ({"clip": 0.0, "patience": 1}, "bounds"),
     ],
 )
 def test_what_cannot_be_solved_is_refused(wrong, message):

@@ -20,8 +20,8 @@ NO_CLIP = 1e30
 MANY_STEPS = 10_000_000
 BOUND_ROUNDING = 2.0**-23  # a bound is a product of two float32 numbers, rounded
 VALUE_ROUNDING = 2.0**-21  # of validation values along a path, relative to the sum of |beta|
-CONVERGED, MAX_STEPS, PRECISION, CANCELLED = (
-    STATUS.index(name) for name in ("converged", "max_steps", "precision", "cancelled")
+CONVERGED, MAX_STEPS, PRECISION, CANCELLED, SKIPPED = (
+    STATUS.index(name) for name in ("converged", "max_steps", "precision", "cancelled", "skipped")
 )
 
 

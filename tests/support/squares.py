@@ -88,6 +88,8 @@ def solve(
     token=None,
     n_threads=1,
     max_bytes=None,
+    patience=0,
+    clip=np.inf,
 ):
     targets = np.atleast_2d(targets).astype(np.float32)
     folds = list(range(len(ends))) if folds is None else folds
@@ -95,7 +97,8 @@ def solve(
     cell.set_width(width)
     stop = StopRule(tolerance, max_iterations, token)
     if tau is None:
-        solved = cell.solve_ridge(targets, weight, folds, lams, stop, n_threads)
+        clips = [clip] * len(targets)
+        solved = cell.solve_ridge(targets, weight, folds, lams, stop, n_threads, patience, clips)
     else:
         solved = cell.solve_expectile(targets, weight, folds, lams, tau, stop, n_threads)
     return Solved(

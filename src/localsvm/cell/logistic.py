@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from localsvm._native import Solutions
 from localsvm.cell.combine import Refitted, combination_weights
 from localsvm.cell.outputs import Outputs, Term
+from localsvm.cell.path import SKIPPED, PathPlan
 from localsvm.cell.search import GridSearch
 from localsvm.cell.squares import SquarePaths
 from localsvm.cell.trained import count_unconverged
@@ -72,7 +73,8 @@ def _first_probabilities(outputs: Outputs, values: FloatArray) -> FloatArray:
 
 def _with_offsets(outputs: Outputs, reduction: Probabilities, y: FloatArray, offset: FloatArray) -> Outputs:
     """Return the outputs of probabilities; classes that are absent from the cell keep the score of their rate."""
-    constants = reduction.constants(y, outputs.rows.weight)
+    weight = outputs.rows.weight
+    constants, bound = reduction.constants(y, weight), reduction.score_bound(float(weight.sum()))
     problems = [replace(problem, scale=1.0) for problem in outputs.columns.problems]
     constants[[problem.output for problem in problems]] = offset
     return replace(
@@ -81,7 +83,7 @@ def _with_offsets(outputs: Outputs, reduction: Probabilities, y: FloatArray, off
         rows=replace(outputs.rows, y=y),
         columns=replace(outputs.columns, problems=tuple(problems)),
         constants=constants,
-        bounds=reduction.bounds(y),
+        bounds=np.tile([-bound, bound], (len(constants), 1)),
     )
 
 
@@ -117,9 +119,11 @@ class _Step:
         target = target - offset[:, None]
         folds, lams = range(outputs.n_folds), search.lams[0]
         solved = [_solve(search, outputs, *problem, folds, lams) for problem in zip(target, weight, strict=True)]
+        lams = lams[: min(_n_solved(found) for found in solved)]
+        bound = reduction.score_bound(float(rows.weight.sum()))
         scores = np.tile(reduction.constants(y, rows.weight), (len(lams), len(y), 1))  # (lam, row, output)
         for place, shift, found in zip(own, offset, solved, strict=True):
-            scores[:, :, place] = shift + found.values[0]
+            scores[:, :, place] = np.clip(shift + found.values[0, : len(lams)], -bound, bound)
         losses, fold_weight = _fold_losses(outputs, reduction, y, scores)
         best = losses.argmin(axis=0)
         share = combination_weights(losses[best, np.arange(len(best))] / fold_weight, fold_weight)
@@ -170,5 +174,12 @@ def _solve(
     # A gap of the step is, in units of the mean log-loss, half of it times the mean of p (1 - p).
     mean = float(weight.sum() / outputs.rows.weight.sum())
     tolerance = 2.0 * _GAP_FACTOR * search.loss.allowed_gap(1.0) / mean
+    total_weight = np.full((1, len(folds)), weight.sum())
+    plan = PathPlan(folds, lams[None], [len(lams)], total_weight, tolerance, search.patience)
     with search.clock.phase("solver"):
-        return search.solver.solve_weighted(target, weight, folds, lams, tolerance)
+        return search.solver.solve_weighted(target, weight, plan)
+
+
+def _n_solved(found: Solutions) -> int:
+    """Return how many lams were solved: the path ends before the others."""
+    return int((found.status != SKIPPED).all(axis=(0, 1)).sum())

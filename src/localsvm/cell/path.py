@@ -21,10 +21,10 @@ from localsvm.tasks import Problem
 from localsvm.tasks.losses import BoxLoss
 
 STATUS = _native.STATUS
-"""How a solve ends: converged, max_steps, precision (float32 allows no further progress), cancelled, or skipped (racing
-did not ask for it)."""
+"""How a solve ends: converged, max_steps, precision (float32 allows no further progress), cancelled, or skipped."""
 
 SKIPPED = STATUS.index("skipped")
+"""Of grid points that racing dropped, or that come after the end of a path."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,8 @@ class PathPlan:
     """Of the training samples, by problem and fold."""
     tolerance: float
     """Duality gap in risk units at which a solve stops."""
+    patience: int = 0
+    """Lams without a lower risk after which a path of least squares ends; 0: all lams are solved."""
 
 
 @dataclass(frozen=True)

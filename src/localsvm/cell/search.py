@@ -1,7 +1,8 @@
 """Grid search (Alg. 1, lines 3-11): the lambda paths of every width are solved on all folds and validated.
 
 Enters: the grid of a cell, and a solver of the paths of its problems. Leaves: a `SearchRecord`, and, width by width,
-the solutions of the folds. A full search solves every grid point; racing drops points that can hardly be the best.
+the solutions of the folds. A full search solves every grid point. Without the need to, a path of least squares ends
+when smaller lams only increase the risk, and racing drops points that can hardly be the best.
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class GridSearch:
     """On the risk from which the allowed duality gap follows."""
     record: SearchRecord
     clock: Clock
+    patience: int = 0
+    """See `PathPlan`."""
 
     def set_width(self, w: int) -> None:
         """Compute the kernel matrix, which all folds and problems share."""
@@ -148,7 +151,7 @@ class GridSearch:
 
     def _solve(self, folds: Sequence[int], lengths: Sequence[int], weight: FloatArray, gap_factor: float) -> WidthPaths:
         tolerance = self.loss.allowed_gap(gap_factor * float(self.record.mean_risk.min()))
-        paths = self.solver.solve(PathPlan(folds, self.lams, lengths, weight, tolerance))
+        paths = self.solver.solve(PathPlan(folds, self.lams, lengths, weight, tolerance, self.patience))
         self.clock.seconds["solver"] += paths.seconds
         return paths
 

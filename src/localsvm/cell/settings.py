@@ -39,7 +39,7 @@ class CellSettings:
     n_folds: int = 5
     """Folds that validate; 1 is a single split into training and validation samples."""
     refit: str = "combine"
-    search: str = "full"
+    search: str = "auto"
     own_lams: bool = True
     """Whether the combined solution of each fold is that at its own best lam; else at the lam that is best for all.
 

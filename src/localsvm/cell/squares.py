@@ -80,14 +80,17 @@ class SquarePaths:
         paths = WidthPaths(solved.beta, solved.values, solved.gap, solved.status, solved.steps, validation, seconds)
         return uncancelled(paths, self._token)
 
-    def solve_weighted(
-        self, target: FloatArray, weight: FloatArray, folds: Sequence[int], lams: FloatArray, tolerance: float
-    ) -> Solutions:
+    def solve_weighted(self, target: FloatArray, weight: FloatArray, plan: PathPlan) -> Solutions:
         """Solve least squares on all rows with a target and weights of another kind, at the width that is set."""
-        stop = StopRule(tolerance, _MAX_ITERATIONS, self._token)
-        targets = target.astype(np.float32)[None]
         solved = self._cell.solve_ridge(
-            targets, weight.astype(np.float32), list(folds), lams.tolist(), stop, self._n_threads
+            target.astype(np.float32)[None],
+            weight.astype(np.float32),
+            list(plan.folds),
+            plan.lams[0].tolist(),
+            StopRule(plan.tolerance, _MAX_ITERATIONS, self._token),
+            self._n_threads,
+            plan.patience,
+            [np.inf],
         )
         if self._token is not None and self._token.cancelled:
             raise Cancelled
@@ -124,7 +127,10 @@ class SquarePaths:
             return group.cell.solve_expectile(
                 group.values, group.weight, folds, lams, group.loss.tau, stop, self._n_threads
             )
-        return group.cell.solve_ridge(group.values, group.weight, folds, lams, stop, self._n_threads)
+        clips = [self._columns.problems[number].clip for number in group.numbers]
+        return group.cell.solve_ridge(
+            group.values, group.weight, folds, lams, stop, self._n_threads, plan.patience, clips
+        )
 
 
 def _nothing_solved(n_problems: int, n_folds: int, n_lams: int, n_columns: int) -> _Solved:

@@ -29,6 +29,7 @@ from localsvm.tasks import Probabilities
 
 # On the risk that the allowed gap follows from: the search only ranks points, which are solved once more.
 _BLEND_GAP_FACTOR = 5.0
+_PATIENCE = 2  # lams without a lower risk after which a path of least squares ends
 
 
 def train_cell(
@@ -115,6 +116,7 @@ def _start_search(task: CellTask, settings: CellSettings, outputs: Outputs, nati
         gap_factor=_BLEND_GAP_FACTOR if settings.refit == "blend" else 1.0,
         record=SearchRecord.empty(weights, len(widths), lams.shape[1]),
         clock=clock,
+        patience=_PATIENCE if settings.search == "auto" else 0,
     )
 
 

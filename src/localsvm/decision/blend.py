@@ -34,7 +34,7 @@ class KeyedScores:
     @classmethod
     def of(cls, parts: Iterable[OutOfFold]) -> KeyedScores:
         """Gather the scores of cells; a sample that several cells validate has the mean of its scores."""
-        found = list(parts)
+        found = [part for part in parts if len(part.y)]  # without cells that have no rows
         keys = [part.key for part in found if part.key is not None]
         assert len(keys) == len(found), "cells were trained with keys"
         scores = np.concatenate([part.scores for part in found])
@@ -56,13 +56,26 @@ class KeyedScores:
         return KeyedScores(keys, self.scores[rows], self.y[rows], self.weight[rows])
 
 
+def blended(models: Sequence[KeyedScores], weights: FloatArray) -> KeyedScores:
+    """Return the weighted mean of the scores of models, on the samples that all of them have."""
+    keys = _common_keys(models)
+    parts = [model.at(keys) for model in models]
+    scores = np.sum([weight * part.scores for weight, part in zip(weights, parts, strict=True)], axis=0)
+    return KeyedScores(keys, scores, parts[0].y, parts[0].weight)
+
+
+def _common_keys(models: Sequence[KeyedScores]) -> Keys:
+    keys = models[0].key
+    for model in models[1:]:
+        keys = np.intersect1d(keys, model.key, assume_unique=True)
+    return keys
+
+
 def blend_models(reduction: Reduction, models: Sequence[KeyedScores]) -> FloatArray:
     """Return the weights of models whose weighted mean has the lowest out-of-fold risk, nearly."""
     if len(models) == 1:
         return np.ones(1)
-    keys = models[0].key
-    for model in models[1:]:
-        keys = np.intersect1d(keys, model.key, assume_unique=True)
+    keys = _common_keys(models)
     keys = keys[: max(1, _MOST_VALUES // models[0].scores.shape[1])]
     if len(keys) == 0:  # nothing was validated: all are equal
         return np.full(len(models), 1.0 / len(models))

@@ -14,19 +14,21 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
+from localsvm.data.content import Keys, content_hash
 from localsvm.data.disk import RowFile
-from localsvm.data.encoding import Encoding
+from localsvm.data.encoding import CodedRows, Encoding
 from localsvm.data.encoding.words import Record, encoding_records, plain_records
 from localsvm.data.labels import Labels
 from localsvm.data.source import RowSource
 from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
+from localsvm.decision.duplicates import Duplicates
 from localsvm.estimators.columns import encode_training_rows
-from localsvm.estimators.effort import check_effort, choose_grid, count_members, member_columns
+from localsvm.estimators.effort import check_effort, choose_grid, count_members, is_averaged, member_columns
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
-from localsvm.estimators.state import ENCODING, MEMBER, MemberValues, estimator_values, storable
+from localsvm.estimators.state import DUPLICATES, ENCODING, MEMBER, MemberValues, estimator_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
 from localsvm.fit.fit import FitResult
@@ -34,7 +36,7 @@ from localsvm.fit.forecast import Forecast, forecast_fit
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings, LearningTask, resolve
 from localsvm.fit.training import OnProgress, Progress
-from localsvm.model.ensemble import Member, MemberRows, mean_scores
+from localsvm.model.ensemble import Ensemble, Member, MemberRows
 from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import assign_rows
@@ -55,6 +57,8 @@ class TrainingData:
     members: tuple[MemberPlan, ...]
     task: LearningTask
     columns: Encoding | None
+    features: RowSource | None
+    """Rows by which duplicates are found, if they may count."""
 
     @property
     def rows(self) -> TargetRows:
@@ -76,15 +80,22 @@ def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, 
     target, weight, task = estimator._check_targets(y, sample_weight, len(features))
     relevance = check_relevance(estimator.relevance, estimator.n_features_in_)
     workspace = features.X.directory if isinstance(features.X, RowFile) else None
-    wanted = member_columns(parameters.scaling, count_members(estimator, task.reduction), features.has_only_numbers)
+    wanted = member_columns(parameters.scaling, count_members(estimator, task.reduction), features)
     columns, encoded = encode_training_rows(
-        features, target, weight, task.classes, wanted, impute=estimator.missing == "impute", seed=parameters.seed
+        features,
+        target,
+        weight * task.factors(target),
+        task.classes,
+        wanted,
+        impute=estimator.missing == "impute",
+        seed=parameters.seed,
     )
     grid, members = choose_grid(estimator, task.reduction), []
     for (view, rows), own in zip(encoded, wanted, strict=True):
         settings = resolve(parameters, task, relevance, view, workspace, grid).scaled_by(own.scaling)
         members.append(MemberPlan(TargetRows(rows, target, weight), settings, view))
-    return TrainingData(tuple(members), task, columns)
+    by_content = _by_content(features, columns) if is_averaged(task.reduction) else None
+    return TrainingData(tuple(members), task, columns, by_content)
 
 
 def check_rows(estimator: LocalEstimator, X: RowsLike) -> RowSource:
@@ -97,7 +108,19 @@ def member_rows(estimator: LocalEstimator, X: RowsLike) -> MemberRows:
     if isinstance(X, MemberRows):
         return X
     features = check_features(estimator, X, reset=False)
-    return MemberRows(tuple(_encoded(estimator, features, member) for member in estimator.members_))
+    of_members = tuple(_encoded(estimator, features, member) for member in estimator.members_)
+    return MemberRows(of_members, _hashes(estimator, features))
+
+
+def _hashes(estimator: LocalEstimator, features: Table) -> Keys | None:
+    """Return the hashes by which duplicates in training are found, if they count."""
+    if estimator._duplicates is None:
+        return None
+    return content_hash(_by_content(features, estimator.columns_), estimator._duplicates.seed)
+
+
+def _by_content(features: Table, columns: Encoding | None) -> RowSource:
+    return features.X if columns is None else CodedRows.of(features, columns)
 
 
 def _encoded(estimator: LocalEstimator, features: Table, member: Member) -> RowSource:
@@ -146,7 +169,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     grid: int | Grid | None = None
     kernel: str = "auto"
     relevance: ArrayLike | str | None = "auto"
-    search: str = "full"
+    search: str = "auto"
     scaling: str | None = "auto"
     missing: str = "error"
     refit: str = "combine"
@@ -166,6 +189,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     n_cells_: int = field(init=False)
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
+    _duplicates: Duplicates | None = field(init=False)
     _seed: int = field(init=False)
 
     @abstractmethod
@@ -223,7 +247,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             for listener in listeners:
                 listener(progress)
 
-        fitted = fit_ensemble(data.members, on_progress if listeners else None)
+        fitted = fit_ensemble(data.members, data.features, on_progress if listeners else None)
         self._set_fitted(fitted, data.task, data.settings.seed, data.columns)
         # Warnings point at the line that called fit: past warn_of_... and this method.
         warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
@@ -235,6 +259,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         result = fitted.results[0]
         self.members_, self.model_, self.columns_ = fitted.members, result.model, columns
+        self._duplicates = fitted.duplicates
         self.feature_relevance_ = self._feature_weights(result.relevance)
         self.timings_ = fitted.seconds
         self.cells_ = result.table.records()
@@ -334,6 +359,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             "feature_names_in_": getattr(self, "feature_names_in_", None),
             "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
+            "duplicates": maybe(DUPLICATES).write(self._duplicates),
             "seed": self._seed,
         }
 
@@ -350,6 +376,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             width = member.view.width if member.view is not None else self.n_features_in_
             if width != member.model.n_features:
                 raise fitted.refuse(f"its {width} columns are not the {member.model.n_features} of the model")
+        n_outputs = self.model_.reduction.n_outputs
+        self._duplicates = fitted.read("duplicates", added(maybe(DUPLICATES), before=None), n_outputs=n_outputs)
         # Files from before there were weights have none.
         weights = added(array(np.float64, self.n_features_in_, within=NOT_NEGATIVE), before=None)
         known = fitted.read("feature_relevance_", weights)
@@ -432,4 +460,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _scores(self, X: RowsLike) -> FloatArray:
         check_is_fitted(self)
-        return mean_scores(self.members_, member_rows(self, X).of_members, count_threads(self.n_jobs))
+        return self._ensemble.scores(member_rows(self, X), count_threads(self.n_jobs))
+
+    @property
+    def _ensemble(self) -> Ensemble:
+        return Ensemble(self.members_, self._duplicates)

@@ -32,7 +32,7 @@ from localsvm.estimators.targets import check_labels, check_magnitude, check_wei
 from localsvm.estimators.warn import warn_of_rare_class
 from localsvm.fit.ensemble import EnsembleResult
 from localsvm.fit.settings import LearningTask
-from localsvm.model.ensemble import Member, mean_probabilities
+from localsvm.model.ensemble import Member
 from localsvm.storage.model_file import StoredModel
 from localsvm.storage.schema import Fields, array, maybe
 from localsvm.tasks import Binary, OneVsOne, OneVsRest, Probabilities
@@ -68,7 +68,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         is the loss of support vector machines, which learns the more probable class. "auto" is
         "logistic" with ``objective="log_loss"``, unless `false_alarm`, `positive_weights` or `multiclass`
         ask for decisions, which the hinge loss makes.
-    objective : {"log_loss", "accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="accuracy"
+    objective : {"log_loss", "accuracy", "balanced_accuracy", "tpr_tnr", "f1"}, default="log_loss"
         What the classifier is for. "log_loss": probabilities and rankings; width and lam are chosen by
         the log-loss. "accuracy": the most probable class; they are chosen by the classification error.
         The others are measures that the decision between two classes maximizes; "tpr_tnr" is the product
@@ -110,7 +110,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
     class_weight: Any = None
     multiclass: str = "auto"
     loss: str = "auto"
-    objective: str = "accuracy"
+    objective: str = "log_loss"
     false_alarm: float | None = None
     positive_weights: Sequence[float] | None = None
 
@@ -234,7 +234,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         (300, 2)
         """
         check_is_fitted(self)
-        return mean_probabilities(self.members_, member_rows(self, X).of_members, count_threads(self.n_jobs))
+        return self._ensemble.probabilities(member_rows(self, X), count_threads(self.n_jobs))
 
     def predict_log_proba(self, X: RowsLike) -> FloatArray:
         """Return the logarithms of `predict_proba`.

@@ -46,20 +46,28 @@ def encode_training_rows(
     Numbers none of which is missing are used as they are, in their order, by members that do not transform them; if
     values may be missing later, with medians.
     """
-    as_given = table.has_only_numbers and all(member.numbers == "plain" for member in members)
-    if as_given and not impute:
-        return None, [(None, table.X) for _ in members]
-    if as_given and not _has_missing(table, weight):
-        encoding = encode_as_given(table, weight)
-        views = [encoding.view("plain", levels=True) for _ in members]
-        return encoding, [(view, encoding.encode(table, view)) for view in views]
+    if table.has_only_numbers and all(member.numbers == "plain" for member in members):
+        if not impute:
+            return None, [(None, table.X) for _ in members]
+        if not _has_missing(table, weight):
+            return _as_given(table, weight, members)
     targets = target.reshape(len(target), -1)
     if classes is not None:  # two classes are -1 and 1, more are 0, 1, 2, ...
         targets = class_indicators(np.maximum(target, 0).astype(np.intp), len(classes), weight)
     transforms = {member.numbers for member in members}
     learned = learn_encoding(table, targets, weight, impute=impute, transforms=transforms, seed=seed)
+    if table.has_only_numbers and learned.encoding.is_empty and not _has_missing(table, weight):
+        return _as_given(table, weight, members)
     views = [learned.encoding.view(member.numbers, member.levels) for member in members]
     return learned.encoding, [(view, learned.encode_training(table, view)) for view in views]
+
+
+def _as_given(
+    table: Table, weight: FloatArray, members: Sequence[MemberColumns]
+) -> tuple[Encoding, list[MemberEncoding]]:
+    encoding = encode_as_given(table, weight)
+    view = encoding.view("plain", levels=True)
+    return encoding, [(view, encoding.encode(table, view)) for _ in members]
 
 
 def _has_missing(table: Table, weight: FloatArray) -> bool:

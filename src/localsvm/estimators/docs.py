@@ -55,9 +55,10 @@ relevance : "auto", None or array-like of shape (n_features,), default="auto"
     there: a feature with large derivatives gets a large weight. Weights stay equal if learned ones do
     not lower the risk by more than noise, with fewer than 1000 samples, or if `partition` is an
     object. None weights all features equally.
-search : {"full", "racing"}, default="full"
-    "full" solves all grid points; "racing" drops points that are two standard errors behind the best, which
-    saves no time on most data.
+search : {"auto", "full", "racing"}, default="auto"
+    "full" solves all grid points. With "auto" the lams of a width, from the largest on, end where two in
+    a row do not lower the risk, if the loss is squared or logistic. "racing" drops points that are two
+    standard errors behind the best, which saves no time on most data.
 scaling : {"auto", "minmax", "standard", "quantile", None}, default="auto"
     Scaling of the numeric features, which is part of the model. "auto" compares the three on a pilot
     sample and selects the first that is within one standard error of the best; with fewer than 1000

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from localsvm.cell.grid import Grid
+from localsvm.data.table import Table
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.columns import MemberColumns
 from localsvm.estimators.parameters import check_choice, check_integer
@@ -24,7 +25,7 @@ class _Effort:
 
 # Lams of least squares come from one Krylov space: more of them cost little. Widths cost a kernel matrix each.
 _COARSE, _FINE = Grid(n_widths=5, n_lams=9), Grid(n_widths=10, n_lams=17)
-_EFFORTS = {"fast": _Effort(1, _COARSE), "default": _Effort(1, Grid()), "best": _Effort(8, _FINE)}
+_EFFORTS = {"fast": _Effort(1, _COARSE), "default": _Effort(4, _COARSE), "best": _Effort(8, _FINE)}
 _WAYS_OF_TABLES = (
     MemberColumns("log", True, "standard"),
     MemberColumns("rank", False, "standard"),
@@ -36,6 +37,7 @@ _WAYS_OF_NUMBERS = (
     MemberColumns("rank", True, "standard"),
     MemberColumns("plain", True, "minmax"),
 )
+_MOST_TRANSFORMED = 1000  # columns of numbers: more are words or pixels
 _GRID_ALONE = Grid()  # of losses that are not averaged over an ensemble
 EFFORTS = tuple(_EFFORTS)
 
@@ -69,13 +71,13 @@ def count_members(estimator: Any, reduction: Reduction) -> int:
     return int(estimator.members)
 
 
-def member_columns(scaling: str | None, count: int, has_only_numbers: bool) -> list[MemberColumns]:
+def member_columns(scaling: str | None, count: int, table: Table) -> list[MemberColumns]:
     """Return how every member takes the columns: in turn in several ways, as far as nothing is given."""
     if count == 1:
         return [MemberColumns("plain", True, scaling)]
-    if scaling != "auto":
+    if scaling != "auto" or (table.has_only_numbers and table.n_columns > _MOST_TRANSFORMED):
         return [MemberColumns("plain", number % 2 == 0, scaling) for number in range(count)]
-    ways = _WAYS_OF_NUMBERS if has_only_numbers else _WAYS_OF_TABLES
+    ways = _WAYS_OF_NUMBERS if table.has_only_numbers else _WAYS_OF_TABLES
     return [ways[number % len(ways)] for number in range(count)]
 
 

@@ -31,7 +31,7 @@ def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     """Check the parameters that all estimators have, before the data are read."""
     refits = ("combine", "retrain") if isinstance(estimator, ClassifierMixin) else ("combine", "retrain", "blend")
     check_choice("kernel", estimator.kernel, ("auto", *KERNELS))
-    check_choice("search", estimator.search, ("full", "racing"))
+    check_choice("search", estimator.search, ("auto", "full", "racing"))
     check_choice("scaling", estimator.scaling, ("auto", *METHODS, None))
     check_choice("missing", estimator.missing, ("error", "impute"))
     check_choice("refit", estimator.refit, refits)

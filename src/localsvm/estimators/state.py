@@ -20,6 +20,7 @@ from localsvm.data.encoding.cycles import PARTS, Cycle
 from localsvm.data.encoding.numbers import NumberColumns
 from localsvm.data.encoding.one_hot import OneHot, OneHotCategory
 from localsvm.decision.decide import Decision, OutOfFoldScores
+from localsvm.decision.duplicates import Duplicates
 from localsvm.decision.operating_point import OperatingPoint, RocPoints
 from localsvm.errors import InvalidParameter
 from localsvm.model.ensemble import Member
@@ -275,6 +276,24 @@ OUT_OF_FOLD = schema(
     ),
 )
 """Axes that the caller knows: n_machines."""
+
+
+DUPLICATES = schema(
+    Duplicates,
+    {
+        "strength": real(NOT_NEGATIVE),
+        "seed": integer(most=np.inf),
+        "hashes": array(np.uint64, "n_rows"),
+        "weight": array(np.float64, "n_rows", within=NOT_NEGATIVE),
+        "totals": array(np.float64, "n_rows", "n_outputs", within=FINITE),
+    },
+    check=lambda values, _: (
+        None
+        if len(values["hashes"]) and values["strength"] > 0 and (values["hashes"][1:] > values["hashes"][:-1]).all()
+        else "its duplicates are not in order"
+    ),
+)
+"""Axes that the caller knows: n_outputs."""
 
 
 @dataclass(frozen=True)

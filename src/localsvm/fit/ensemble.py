@@ -1,7 +1,8 @@
 """The fit of an ensemble: members are fitted one after the other, and weighted by their out-of-fold scores.
 
 Enters: the rows and settings of every member. Leaves: an `EnsembleResult`. Members see the same rows, which may be
-encoded and scaled in different ways; their partitions and folds differ by the seed.
+encoded and scaled in different ways; their partitions and folds differ by the seed. Where training rows have
+duplicates, the scores also decide how much these count.
 """
 
 from __future__ import annotations
@@ -12,11 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from localsvm.data.content import row_keys
+from localsvm.data.content import Keys, row_keys
 from localsvm.data.encoding import View
-from localsvm.decision.blend import blend_models
+from localsvm.data.source import RowSource
+from localsvm.data.types import FloatArray
+from localsvm.decision.blend import KeyedScores, blend_models, blended
+from localsvm.decision.duplicates import Duplicates, RowsByHash, are_frequent, find_duplicates
 from localsvm.fit.fit import FitResult, fit_model
-from localsvm.fit.prepare import TargetRows
+from localsvm.fit.memory import MemoryLimit
+from localsvm.fit.prepare import TargetRows, check_memory
 from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress, Progress
 from localsvm.model.ensemble import Member
@@ -54,25 +59,49 @@ class EnsembleResult:
     """Which of the plans they are."""
     seconds: dict[str, float]
     """Of all members, also of those without a weight."""
+    duplicates: Duplicates | None = None
+    """Of the training rows, if they count."""
 
 
-def fit_ensemble(plans: Sequence[MemberPlan], on_progress: OnProgress | None = None) -> EnsembleResult:
-    """Fit all members and weight them."""
-    if len(plans) == 1:
-        result = fit_model(plans[0].rows, plans[0].settings, on_progress)
+def fit_ensemble(
+    plans: Sequence[MemberPlan], features: RowSource | None = None, on_progress: OnProgress | None = None
+) -> EnsembleResult:
+    """Fit all members and weight them; `features` are rows by which duplicates are found, if they may count."""
+    first, settings = plans[0].rows, plans[0].settings
+    check_memory(first.X.shape, settings, MemoryLimit.of(settings.max_memory))
+    hashes = None if features is None else _hashes_of_duplicates(replace(first, X=features), settings)
+    if len(plans) == 1 and hashes is None:
+        result = fit_model(first, settings, on_progress)
         return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
-    first = plans[0].rows
-    keys = row_keys(first.hashes(plans[0].settings.seed, plans[0].settings.n_threads), first.y)
+    keys = row_keys(first.hashes(settings.seed, settings.n_threads), first.y)
     results = []
     for number, plan in enumerate(plans):
         own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))
         results.append(fit_model(replace(own.rows, key=keys), own.settings, listener))
-    return _weighted(plans, results)
-
-
-def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult]) -> EnsembleResult:
     scores = [result.keyed for result in results if result.keyed is not None]
-    weights = blend_models(plans[0].settings.cell.reduction, scores)
+    weights = blend_models(settings.cell.reduction, scores)
+    duplicates = None if hashes is None else _duplicates(first, settings, hashes, keys, blended(scores, weights))
+    return replace(_weighted(plans, results, weights), duplicates=duplicates)
+
+
+def _hashes_of_duplicates(rows: TargetRows, settings: FitSettings) -> Keys | None:
+    """Return the hashes of the features, if many rows of positive weight have duplicates."""
+    hashes = rows.hashes(settings.seed, settings.n_threads)
+    present = rows.weight > 0
+    return hashes if are_frequent(hashes[present], rows.weight[present]) else None
+
+
+def _duplicates(
+    rows: TargetRows, settings: FitSettings, hashes: Keys, keys: Keys, scores: KeyedScores
+) -> Duplicates | None:
+    present = np.flatnonzero(rows.weight > 0)
+    y = rows.y[present]
+    unit = np.broadcast_to(settings.factors(y), len(y)).astype(np.float64)
+    found = RowsByHash(hashes[present], keys[present], y, rows.weight[present] * unit, unit)
+    return find_duplicates(settings.cell.reduction, found, scores, settings.seed)
+
+
+def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult], weights: FloatArray) -> EnsembleResult:
     order = [number for number in np.argsort(-weights, kind="stable").tolist() if weights[number] > 0]
     return EnsembleResult(
         members=tuple(Member(results[number].model, float(weights[number]), plans[number].view) for number in order),

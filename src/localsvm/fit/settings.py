@@ -56,6 +56,10 @@ class LearningTask:
     shown: NDArray[np.intp] = field(default_factory=lambda: np.array(0))
     """The scores that are predictions of a regression, in this order; an array without dimensions is one score."""
 
+    def factors(self, y: NDArray[np.floating]) -> FloatArray:
+        """Return the class weight of every target."""
+        return _factors(self.class_factor, y)
+
 
 @dataclass(frozen=True)
 class FitSettings:
@@ -106,11 +110,16 @@ class FitSettings:
         }
 
     def factors(self, y: NDArray[np.floating]) -> FloatArray:
-        """Return the class weight of every target: of two classes these are -1 and 1, of more 0, 1, 2, ..."""
-        if not self.class_factor:
-            return np.ones(len(y))
-        of_class: NDArray[np.intp] = np.maximum(y, 0).astype(np.intp)
-        return np.asarray(self.class_factor)[of_class]
+        """Return the class weight of every target."""
+        return _factors(self.class_factor, y)
+
+
+def _factors(class_factor: tuple[float, ...], y: NDArray[np.floating]) -> FloatArray:
+    """Return the factor of every target: two classes are -1 and 1, more are 0, 1, 2, ..."""
+    if not class_factor:
+        return np.ones(len(y))
+    of_class: NDArray[np.intp] = np.maximum(y, 0).astype(np.intp)
+    return np.asarray(class_factor)[of_class]
 
 
 def resolve(

@@ -70,7 +70,7 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     kernel = param("kernel", "'auto', 'gauss', 'laplace' or 'manhattan'")
     relevance = param("relevance", "'auto', None, or a weight for every feature", _numbers)
     scaling = param("scaling", "'auto', 'minmax', 'standard', 'quantile' or None")
-    search = param("search", "'full' or 'racing'")
+    search = param("search", "'auto', 'full' or 'racing'")
     refit = param("refit", "'combine', 'retrain', or 'blend' for regression")
     max_memory = param("max_memory", "memory of a task, such as '4GB'; None: in proportion to its cores")
     random_state = param("random_state", "seed, an integer")

@@ -74,8 +74,15 @@ class Probabilities:
         return np.asarray(np.log(rate[1:] / rate[:1]) if self.n_classes == 2 else np.log(rate))
 
     def bounds(self, y: FloatArray) -> FloatArray:
-        """Return infinite bounds."""
+        """Return infinite bounds, those of least squares; scores have `score_bound`."""
         return unbounded(self.n_outputs)
+
+    def score_bound(self, weight: float) -> float:
+        """Return the largest size of a score that samples of this weight support.
+
+        If they were all of one class, the odds of another would be those of half a sample.
+        """
+        return float(np.log(2.0 * weight + 1.0))
 
     def scores(self, values: FloatArray) -> FloatArray:
         """Return the values."""
@@ -91,6 +98,11 @@ class Probabilities:
             return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -700.0, 700.0))))
         powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
         return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+
+    def scores_of(self, p: FloatArray) -> FloatArray:
+        """Return scores of probabilities (..., n_outputs): the inverse of `of_outputs`."""
+        p = np.clip(p, np.finfo(np.float64).tiny, 1.0 - np.finfo(np.float64).epsneg)
+        return np.asarray(np.log(p / (1.0 - p)) if self.n_classes == 2 else np.log(p))
 
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities (n, n_classes) of all classes."""

@@ -88,6 +88,11 @@ class Encoding:
         """Whether no column has categories or dates."""
         return not {"category", "date"} & set(self.kinds)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no column varies with the rows."""
+        return not next(self._columns(levels=True), None)
+
     def view(self, numbers: str = "plain", levels: bool = True) -> View:
         """Return the columns of a model.
 

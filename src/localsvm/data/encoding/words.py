@@ -55,9 +55,8 @@ def _number_words(encoding: Encoding, names: Sequence[str], transforms: Sequence
     words: dict[int, list[str]] = {int(j): [] for j in numbers.column}
     for k in numbers.used.tolist():
         column = int(numbers.column[k])
-        is_date = encoding.kinds[column] == "date"
-        log = "log of the tails" if numbers.log_scale[k] > 0 else ""
-        kinds = {"plain": "days" if is_date else "as given", "log": log or "as given", "rank": "ranks"}
+        plain = "days" if encoding.kinds[column] == "date" else "as given"
+        kinds = {"plain": plain, "log": "log of the tails" if numbers.log_scale[k] > 0 else plain, "rank": "ranks"}
         words[column].append(", ".join(dict.fromkeys(kinds[transform] for transform in transforms)))
     for k in numbers.with_spike.tolist():
         share = percent(numbers.spike_share[k])

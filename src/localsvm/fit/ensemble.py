@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from localsvm.data.content import row_keys
+from localsvm.data.content import row_keys, tied_keys
 from localsvm.data.encoding import View
 from localsvm.decision.blend import blend_models
 from localsvm.fit.fit import FitResult, fit_model
@@ -63,6 +63,8 @@ def fit_ensemble(plans: Sequence[MemberPlan], on_progress: OnProgress | None = N
         return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
     first = plans[0].rows
     keys = row_keys(first.hashes(plans[0].settings.seed, plans[0].settings.n_threads), first.y)
+    if first.ties is not None:
+        keys = tied_keys(keys, first.ties)
     results = []
     for number, plan in enumerate(plans):
         own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))

@@ -1,6 +1,7 @@
 """Groups and times in `fit`: what the folds of cells are, what does not matter, what is refused, and what it is for."""
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -50,10 +51,11 @@ def classes(y):
 
 
 ESTIMATORS = {
-    "log_loss": (LocalSVC, lambda y: y > 0),
-    "three classes": (LocalSVC, classes),
-    "hinge": (lambda **kwargs: LocalSVC(objective="accuracy", **kwargs), lambda y: y > 0),
-    "pairs": (lambda **kwargs: LocalSVC(objective="accuracy", **kwargs), classes),
+    "hinge": (LocalSVC, lambda y: y > 0),
+    "pairs": (LocalSVC, classes),
+    "rates": (partial(LocalSVC, objective="tpr_tnr"), lambda y: y > 0.5),
+    "log_loss": (partial(LocalSVC, objective="log_loss"), lambda y: y > 0),
+    "log_loss of three classes": (partial(LocalSVC, objective="log_loss"), classes),
     "squared": (LocalSVR, lambda y: y),
     "quantile": (LocalQuantileRegressor, lambda y: y),
     "expectile": (LocalExpectileRegressor, lambda y: y),
@@ -193,23 +195,31 @@ def test_scikit_learn_routes_groups_to_fit():
 # ------------------------------------------------------------------------------ cells of one group
 
 
-@every_estimator
-def test_a_cell_of_a_single_group_is_not_validated(name):
-    kind, target = ESTIMATORS[name]
+def three_places():
+    """Rows of three groups far from each other."""
     rng = np.random.default_rng(0)
     groups = np.arange(600) // 200
-    X = rng.normal(size=(600, 2)) + 100 * groups[:, None]
-    y = rng.normal(size=600)
+    return rng.normal(size=(600, 2)) + 100 * groups[:, None], rng.normal(size=600), groups
+
+
+@pytest.mark.parametrize("name", [name for name in ESTIMATORS if name != "rates"])
+def test_a_cell_of_a_single_group_is_not_validated(name):
+    kind, target = ESTIMATORS[name]
+    X, y, groups = three_places()
     with pytest.warns(SingleGroupWarning, match="3 of 3 cells have samples of a single group"):
         model = kind(grid=3, cell_size=200, members=1).fit(X, target(y), groups=groups)
     assert all(np.isnan(cell["cv_risk"]) for cell in model.cells_)
     assert np.isfinite(scores(model, X)).all()
 
 
+def test_an_operating_point_needs_cells_that_were_validated():
+    X, y, groups = three_places()
+    with pytest.raises(InvalidData, match="an operating point needs out-of-fold samples of both classes"):
+        LocalSVC(objective="tpr_tnr", grid=3, cell_size=200).fit(X, y > 0, groups=groups)
+
+
 def test_members_without_validation_are_averaged(tmp_path):
-    rng = np.random.default_rng(0)
-    groups = np.arange(600) // 200
-    X, y = rng.normal(size=(600, 2)) + 100 * groups[:, None], rng.normal(size=600)
+    X, y, groups = three_places()
     with pytest.warns(SingleGroupWarning):
         model = LocalSVR(grid=3, cell_size=200, members=2).fit(X, y, groups=groups)
     assert [member.weight for member in model.members_] == [0.5, 0.5]

@@ -294,6 +294,8 @@ def test_out_of_fold_risk_is_that_of_new_groups():
     assert mean_risk(grouped) == pytest.approx(on_new[grouped], rel=0.1)
     assert mean_risk(plain) < 0.1 * on_new[plain]
     assert on_new[grouped] < 0.8 * on_new[plain]  # and so what it has chosen is better for them
+    weights = {model: model.feature_relevance_[:3].max() / model.feature_relevance_[3] for model in (grouped, plain)}
+    assert weights[grouped] < 0.1 and weights[plain] > 2
 
 
 def test_the_latest_block_shows_what_a_random_fold_hides():

@@ -26,6 +26,7 @@ from localsvm.errors import (
     MissingPackage,
     PrecisionWarning,
     RareClassWarning,
+    SingleGroupWarning,
 )
 from localsvm.storage.version import __version__
 
@@ -57,6 +58,7 @@ __all__ = [
     "MissingPackage",
     "PrecisionWarning",
     "RareClassWarning",
+    "SingleGroupWarning",
     "__version__",
     "advise",
     "load",

@@ -33,5 +33,9 @@ class RareClassWarning(UserWarning):
     """A class has too few samples for its rate to be estimated; accuracy was maximized instead of the objective."""
 
 
+class SingleGroupWarning(UserWarning):
+    """Cells have samples of a single group or time, and were trained without validation."""
+
+
 class PrecisionWarning(UserWarning):
     """Some solves did not reach the requested duality gap; their certificates have the gap they reached."""

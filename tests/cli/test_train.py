@@ -3,6 +3,7 @@
 import shutil
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
@@ -117,6 +118,53 @@ def test_missing_values_and_weights(shell, toy_files):
     assert "column 'x1' has 58 missing values" in shell.refused(*arguments, code=3)
     shell.run(*arguments, "--missing", "impute")
     assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1", "colour"]
+
+
+@pytest.fixture
+def visits(shell):
+    """Rows of people on days."""
+    table, rng = toy_table(400), np.random.default_rng(0)
+    person = [f"person {number}" for number in rng.integers(0, 30, 400)]
+    day = pa.array(rng.integers(0, 90, 400).astype(np.int32)).cast(pa.date32())
+    pq.write_table(table.append_column("person", [person]).append_column("day", day), shell.path("visits.parquet"))
+    return ("train", "visits.parquet", "-t", "kind", "--ignore", "amount", *FAST)
+
+
+@pytest.mark.parametrize(("option", "column", "other"), [("groups", "person", "day"), ("time", "day", "person")])
+def test_a_column_of_groups_or_times_decides_the_folds_and_is_no_feature(shell, visits, option, column, other):
+    given = (*visits, "--ignore", other, f"--{option}", column)
+    shell.run(*given, "--checkpoint", "cells")
+    file = open_file(shell.path("visits.parquet"))
+    roles = Roles("kind", ignored=("amount", "id", other), **{option: column})
+    loaded = load(file, roles, MemoryBudget(10**9, str(shell.directory)))
+    values = {"groups": loaded.groups, "time": loaded.time}
+    expected = localsvm.LocalSVC(cell_size=100, grid=3, random_state=0).fit(loaded.table, loaded.target, **values)
+    found = localsvm.load(shell.path("model.lsvm"))
+    assert column not in found.feature_names_in_
+    np.testing.assert_array_equal(found.predict_proba(loaded.table), expected.predict_proba(loaded.table))
+    first = ModelFile.read(shell.path("model.lsvm")).cells
+    shell.path("model.lsvm").unlink()
+    shell.run("resume", "cells")  # which another way to make folds would refuse
+    assert ModelFile.read(shell.path("model.lsvm")).cells == first
+    assert shell.json(*given, "--dry-run")["rows"] == 400
+    plain, tied = (
+        shell.json(*visits, "--ignore", "person", "--ignore", "day", "--advise"),
+        shell.json(*given, "--advise"),
+    )
+    assert tied["held_out"] != plain["held_out"]
+
+
+def test_a_column_of_times_is_a_feature_if_it_is_named(shell, visits):
+    shell.run(*visits, "--time", "day", "--feature", "x0", "--feature", "day")
+    assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "day"]
+
+
+def test_groups_and_times_that_say_nothing_are_refused(shell, visits):
+    assert "lacks the column 'nobody'" in shell.refused(*visits, "--groups", "nobody", code=3)
+    assert "'person' of visits.parquet has type string: give times as" in shell.refused(
+        *visits, "--time", "person", code=3
+    )
+    assert "groups and time are both given" in shell.refused(*visits, "--groups", "person", "--time", "day", code=2)
 
 
 @pytest.mark.parametrize(

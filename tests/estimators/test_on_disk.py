@@ -65,6 +65,15 @@ def test_scaling_is_that_of_the_rows_in_memory(rows, tmp_path, scaling):
         same_cells(ours, theirs)
 
 
+@pytest.mark.parametrize("what", ["groups", "time"])
+def test_groups_and_times_make_the_same_folds_as_in_memory(rows, tmp_path, what):
+    X, y = rows
+    given = {what: np.random.default_rng(0).integers(0, 40, 600)}
+    clf = LocalSVC(cell_size=60, grid=SMALL, random_state=3)
+    expected = clf.fit(X, y, **given).decision_function(X)
+    np.testing.assert_array_equal(clf.fit(on_disk(X, tmp_path), y, **given).decision_function(X), expected)
+
+
 def test_missing_values_categories_and_weights_are_those_of_the_rows_in_memory(rows, tmp_path):
     X, y = rows
     rng = np.random.default_rng(0)

@@ -36,7 +36,7 @@ def heavy(uniform):
 
 
 def sample_of(X, y, weight=None):
-    return Sample(*distinct_rows(X, y, np.ones(len(y)) if weight is None else weight))
+    return Sample(*distinct_rows(X, y, np.ones(len(y)) if weight is None else weight)[:3])
 
 
 def chosen(data, n_rows=3000, cell_size=1000, seed=0, **options):

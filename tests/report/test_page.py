@@ -248,3 +248,12 @@ except LocalSVMError as error:
 """
     done = _run(code)
     assert done.stdout.strip() == f"Reports and plots need the package {package!r}: pip install 'localsvm[report]'"
+
+
+def test_cells_that_are_all_constants_have_a_report(tmp_path):
+    y = np.arange(400) // 200
+    X = np.random.default_rng(0).normal(size=(400, 2)) + 100 * y[:, None]
+    model = LocalSVC(grid=3, cell_size=200).fit(X, y)
+    assert np.isnan([cell["width"] for cell in model.cells_]).all()
+    write_report(model, tmp_path / "report.html")
+    assert "Kernel width by cell" in Page(tmp_path / "report.html").text

@@ -142,6 +142,14 @@ def test_a_dry_run_forecasts_and_writes_nothing(client, rows, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.parametrize("option", ["--groups", "--time"])
+def test_a_column_of_groups_or_times_is_shuffled_and_is_no_feature(client, rows, tmp_path, option):
+    given = ("--target", "label", "--cell-size", 100, "--grid", 3, option, "id", "-o", tmp_path / "model", "--dry-run")
+    forecast = client.json("train", rows, *given)
+    assert forecast["features"] == 4
+    assert forecast["shuffle bytes"] == 600 * (4 * 4 + 32 + 8)
+
+
 def test_an_error_is_a_sentence_and_the_exit_code_of_the_process(environment):
     application = Application([sys.executable, "-m", "localsvm.spark"], environment)
     message = application.error("train", "nowhere", "-t", "label", "-o", "new", code=3)

@@ -273,6 +273,22 @@ def test_other_data_is_refused_with_the_difference(begun, name, no_partition):
     assert {path: path.read_bytes() for path in begun.iterdir()} == before
 
 
+@pytest.mark.parametrize(("what", "folds"), [("groups", "by groups"), ("time", "by time")])
+def test_a_fit_with_groups_or_times_goes_on_with_those_only(folder, what, folds):
+    X, y = toy()
+    given, order = np.arange(150) // 5, np.random.default_rng(0).permutation(150)
+    expected = content(LocalSVC(**SMALL, checkpoint=folder).fit(X, y, **{what: given}), folder)
+    # The same groups by other names, in another order of the rows, are the same fit.
+    kept = {path: path.read_bytes() for path in cells_in(folder)}
+    again = LocalSVC(**SMALL, checkpoint=folder).fit(X[order], y[order], **{what: 2 * given[order] + 5})
+    assert content(again, folder) == expected
+    with pytest.raises(InvalidParameter, match=f"folds was '{folds}', is None"):
+        LocalSVC(**SMALL, checkpoint=folder).fit(X, y)
+    with pytest.raises(InvalidParameter, match=f"the targets, weights or {what[:4]}.* have other values"):
+        LocalSVC(**SMALL, checkpoint=folder).fit(X, y, **{what: np.append(given[1:], 0)})
+    assert {path: path.read_bytes() for path in cells_in(folder)} == kept
+
+
 def test_another_version_is_refused(begun):
     manifest = json.loads((begun / "manifest.json").read_text())
     assert manifest["settings"]["localsvm"] == localsvm.__version__

@@ -27,10 +27,10 @@ class Problem:
     def on_spark(self):
         return {**COMMON, "coarse_size": 500, **self.parameters}
 
-    def fit_without_spark(self, partition):
+    def fit_without_spark(self, partition, **given):
         own = self.parameters if self.twin_parameters is None else self.twin_parameters
         estimator = self.twin(**COMMON, **own, partition=partition, n_jobs=1)
-        return estimator.fit(self.X, self.y, self.weight)
+        return estimator.fit(self.X, self.y, self.weight, **given)
 
 
 def two_classes(n=1500, seed=0):

@@ -1,4 +1,4 @@
-"""Folds of a cell (Alg. 1, line 2): decided by content, balanced over classes, equal rows together.
+"""Folds of a cell (Alg. 1, line 2): decided by content, balanced over classes, rows that depend together.
 
 Enters: canonical rows. Leaves: `FoldedRows`, the same rows ordered [ fold 0 | fold 1 | ... ].
 """
@@ -53,14 +53,20 @@ def fold_order(rows: Samples, n_folds: int, stratify: bool) -> tuple[IndexArray,
     """Assign distinct feature rows, in the order of their hash, to the folds in turn; return row order and fold ends.
 
     With fewer distinct rows than folds every distinct row is a fold of its own. Stratified, the classes come one after
-    the other, and a class starts at the fold after the last one of the class before.
+    the other, and a class starts at the fold after the last one of the class before. Where samples have groups or
+    times, these decide alone: equal rows of two groups may be in two folds.
     """
+    if rows.ties is not None:
+        return _by_fold(rows.ties.folds(n_folds, rows.y if stratify else None))
     n_folds = max(1, min(n_folds, rows.n_groups))
     first_of_group = np.flatnonzero(np.diff(rows.group, prepend=-1))
     stratum = rows.y[first_of_group] if stratify else np.zeros(rows.n_groups)
     by_class = np.argsort(stratum, kind="stable")
     fold_of_group = np.empty(rows.n_groups, dtype=np.int64)
     fold_of_group[by_class] = np.arange(rows.n_groups) % n_folds
-    fold = fold_of_group[rows.group]
-    ends = np.cumsum(np.bincount(fold, minlength=n_folds))
+    return _by_fold(fold_of_group[rows.group])
+
+
+def _by_fold(fold: IndexArray) -> tuple[IndexArray, tuple[int, ...]]:
+    ends = np.cumsum(np.bincount(fold))
     return np.argsort(fold, kind="stable"), tuple(int(end) for end in ends)

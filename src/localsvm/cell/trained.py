@@ -166,13 +166,19 @@ class TrainedCell:
 
 
 def constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
-    """Return the cell of a task without samples, or whose targets are all equal: its functions are constants."""
+    """Return the cell of a task without samples, or whose targets are all equal: its functions are constants.
+
+    Constants of rows that are all tied have nothing to be validated on.
+    """
     rows, reduction = task.rows, settings.reduction
+    is_validated = rows.ties is None or len(np.unique(rows.ties.number)) != 1
     if len(rows.y):
         constants = reduction.constants(rows.y, rows.weight)
     else:
         constants = task.fallback if task.fallback is not None else np.ones(reduction.n_outputs)
     scores = np.tile(reduction.scores(constants[None, :]), (len(rows.y), 1)).astype(np.float32)
+    if not is_validated:
+        scores[:] = np.nan
     none = np.zeros((0, 0, 0))
     return TrainedCell(
         number=task.number,
@@ -182,7 +188,7 @@ def constant_cell(task: CellTask, settings: CellSettings) -> TrainedCell:
         radius=task.radius,
         n_samples=len(rows.y),
         total_weight=float(rows.weight.sum()),
-        risk=0.0,
+        risk=0.0 if is_validated else np.nan,
         risk_error=0.0,
         widths=np.zeros(0),
         lams=np.zeros(0),

@@ -164,6 +164,20 @@ def train(
         ),
     ] = Task.auto,
     weight: Annotated[str | None, typer.Option(help="Column with sample weights.", rich_help_panel=_LEARNING)] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with groups, which share a fold; not a feature unless --feature names it.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
+    time: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with times, whose blocks are folds; not a feature unless --feature names it.",
+            rich_help_panel=_LEARNING,
+        ),
+    ] = None,
     features: Annotated[
         list[str] | None,
         typer.Option(
@@ -261,6 +275,8 @@ def train(
         localsvm train big.parquet -t label --max-memory 8GB --checkpoint cells/
         localsvm train big.parquet -t label --dry-run
         localsvm train big.parquet -t label --advise
+        localsvm train visits.parquet -t cost --groups patient
+        localsvm train load.csv -t megawatts --time day --folds 1
     """
     parameters = {
         "effort": effort.value,
@@ -286,6 +302,8 @@ def train(
         output=str(output),
         task=task.value,
         weight=weight,
+        groups=groups,
+        time=time,
         features=tuple(features) if features else None,
         ignore=tuple(ignore or ()),
         levels=_levels(levels),

@@ -54,6 +54,8 @@ class TrainOptions:
     output: str
     task: str = "auto"
     weight: str | None = None
+    groups: str | None = None
+    time: str | None = None
     features: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     levels: tuple[float, ...] = ()
@@ -114,7 +116,7 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
         info = {"train": _for_resume(options, task), "columns": columns}
         estimator.checkpoint = Checkpoint(options.checkpoint, info)
     work.phase("scaling and partitioning")
-    estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
+    estimator.fit(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work.train)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
     return _Trained(estimator, task, len(loaded.table.X))
@@ -145,7 +147,7 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         task = _task(options, loaded)
         estimator = _estimator(task, options)
         work.phase("scaling and partitioning")
-        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
+        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work.train)
     out.result(_forecast(forecast, task, read), title="Forecast")
 
 
@@ -155,7 +157,8 @@ def run_advice(options: TrainOptions, out: Output) -> None:
         loaded = _load(options, work)
         estimator = _estimator(_task(options, loaded), options)
         work.phase("scaling and partitioning")
-        verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work.train)
+        given = {**_ties(loaded), "estimator": estimator, "callback": work.train}
+        verdict = advise(loaded.table, loaded.target, loaded.weight, **given)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
     if out.json:
@@ -180,12 +183,18 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
     file = open_file(
         options.data, FileOptions(**{name: _tuples(value) for name, value in (options.file or {}).items()})
     )
-    roles = Roles(options.target, options.weight, options.features, options.ignore)
+    roles = Roles(
+        options.target, options.weight, options.features, options.ignore, groups=options.groups, time=options.time
+    )
     loaded = load(file, roles, _memory_budget(options), work.read)
     if isinstance(loaded.table.X, RowFile):  # return unused memory to the system
         give_back_large_blocks()
         pa.default_memory_pool().release_unused()
     return loaded
+
+
+def _ties(loaded: Loaded) -> dict[str, Any]:
+    return {"groups": loaded.groups, "time": loaded.time}
 
 
 def _memory_budget(options: TrainOptions) -> MemoryBudget:

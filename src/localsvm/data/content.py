@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm import _native
 from localsvm.data.source import RowSource, block_rows, row_blocks
+from localsvm.data.ties import Ties
 
 _BLOCK_ROWS = 65536
 
@@ -32,6 +33,8 @@ class Samples:
     """Samples with equal features have equal group numbers, 0, 1, ... in canonical order."""
     key: Keys | None = None
     """By which samples are found again in another model of the same rows, if that is needed: see `row_keys`."""
+    ties: Ties | None = None
+    """Which samples have to share a fold beside those with equal features, or else which decide alone."""
 
     @property
     def n_groups(self) -> int:
@@ -58,36 +61,84 @@ def row_keys(hashes: Keys, y: NDArray[np.float64]) -> Keys:
     return keys
 
 
+def mixed(numbers: Keys) -> Keys:
+    """Return numbers that differ in half of their bits where the given ones differ in one: the end of SplitMix64."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
+    return numbers ^ (numbers >> np.uint64(31))
+
+
+def tied_keys(keys: Keys, ties: Ties) -> Keys:
+    """Return keys of rows that their time decides, too, or the rows of their group, whatever it is called."""
+    if ties.ordered:
+        return mixed(keys + mixed(ties.number.astype(np.uint64)))
+    order, first = _distinct_in_groups(ties, keys, np.broadcast_to(1.0, len(keys)))
+    numbers, content = _sums_of_groups(ties.number[order[first]], keys[order[first]])
+    return mixed(keys + content[np.searchsorted(numbers, ties.number)])
+
+
+def rank_groups(ties: Ties, keys: Keys, weight: NDArray[np.float64]) -> Ties:
+    """Return groups numbered in an order that their rows and weights decide; equal groups are interchangeable."""
+    order, first = _distinct_in_groups(ties, keys, weight)
+    mass = np.add.reduceat(weight[order], first)
+    marks = keys[order[first]] + mixed(content_hash(mass[:, None], seed=0))
+    numbers, content = _sums_of_groups(ties.number[order[first]], marks)
+    rank = np.argsort(np.argsort(content, kind="stable"))
+    return Ties(rank[np.searchsorted(numbers, ties.number)])
+
+
+def _distinct_in_groups(
+    ties: Ties, keys: Keys, weight: NDArray[np.float64]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the order of rows by group, key and weight, and where each distinct key of a group begins in it."""
+    order = np.lexsort((weight, keys, ties.number))
+    number, key = ties.number[order], keys[order]
+    differs = (number[1:] != number[:-1]) | (key[1:] != key[:-1])
+    return order, np.flatnonzero(np.append(True, differs))
+
+
+def _sums_of_groups(number: NDArray[np.int64], marks: Keys) -> tuple[NDArray[np.int64], Keys]:
+    """Return the groups of sorted rows, and for each of them a sum of marks, which has no order."""
+    begins = np.flatnonzero(np.append(True, number[1:] != number[:-1]))
+    sums: Keys = np.add.reduceat(mixed(marks), begins)
+    return number[begins], mixed(sums)
+
+
 def distinct_rows(
-    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0
-) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64]]:
-    """Order samples by content and merge identical ones; samples of weight zero are dropped.
+    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int = 0, ties: Ties | None = None
+) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.float64], Ties | None]:
+    """Order samples by content and merge identical ones, if they are tied; samples of weight zero are dropped.
 
     Targets are numbers (n,), or rows of them (n, n_targets). Of the rows only the distinct ones are held.
     """
     if not (weight > 0).all():
         present = weight > 0
-        X, y, weight = X[present], y[present], weight[present]
-    order, first = _content_order(X, y, weight, seed)
-    return _merged(X, y, weight, order, first)
+        X, y, weight, ties = X[present], y[present], weight[present], None if ties is None else ties[present]
+    order, first, ties = _content_order(X, y, weight, seed, ties)
+    return *_merged(X, y, weight, order, first), ties
 
 
 def _content_order(
-    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return the order of samples by content, and where each distinct one begins in it."""
+    X: RowSource, y: NDArray[np.float64], weight: NDArray[np.float64], seed: int, ties: Ties | None
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Ties | None]:
+    """Return the order of samples by content, where each distinct one begins in it, and the ties of these."""
     h = content_hash(X, seed)
+    if ties is not None and not ties.ordered:
+        ties = rank_groups(ties, row_keys(h, y), weight)
     targets: NDArray[np.float64] = y if y.ndim == 2 else y[:, None]
-    order = np.lexsort((weight, *targets.T, h))
+    order = np.lexsort((weight, *([] if ties is None else [ties.number]), *targets.T, h))
     # Rows are compared only where the hashes of neighbours in this order agree.
     alike = np.flatnonzero(h[order[1:]] == h[order[:-1]])
     above, below = order[alike], order[alike + 1]
     equal = (targets[above] == targets[below]).all(axis=1)
     for block in row_blocks(0, len(alike), block_rows(X.shape[1])):
         equal[block] &= (X[above[block]] == X[below[block]]).all(axis=1)
+    if ties is not None:
+        equal &= ties.number[above] == ties.number[below]
     new_sample = np.ones(len(y), dtype=bool)
     new_sample[alike[equal] + 1] = False
-    return order, np.flatnonzero(new_sample)
+    first = np.flatnonzero(new_sample)
+    return order, first, None if ties is None else ties[order[first]]
 
 
 def _merged(
@@ -108,15 +159,17 @@ def canonical_rows(
     weight: NDArray[np.float64],
     seed: int,
     key: Keys | None = None,
+    ties: Ties | None = None,
 ) -> Samples:
     """Return the distinct samples in the order of their seeded hash; of the keys of merged samples the smallest."""
     if not (weight > 0).all():
         present = weight > 0
         X, y, weight, key = X[present], y[present], weight[present], None if key is None else key[present]
-    order, first = _content_order(X, y, weight, seed)
+        ties = None if ties is None else ties[present]
+    order, first, ties = _content_order(X, y, weight, seed, ties)
     if key is not None:
         key = np.minimum.reduceat(key[order], first)
     X, y, weight = _merged(X, y, weight, order, first)
     new_features = np.ones(len(y), dtype=bool)
     new_features[1:] = (X[1:] != X[:-1]).any(axis=1)
-    return Samples(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1, key=key)
+    return Samples(X=X, y=y, weight=weight, group=np.cumsum(new_features) - 1, key=key, ties=ties)

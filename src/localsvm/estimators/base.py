@@ -29,7 +29,8 @@ from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import ProgressBar
 from localsvm.estimators.state import DUPLICATES, ENCODING, MEMBER, MemberValues, estimator_values, storable
-from localsvm.estimators.warn import warn_of_edges, warn_of_precision
+from localsvm.estimators.ties import check_ties
+from localsvm.estimators.warn import warn_of_edges, warn_of_precision, warn_of_single_groups
 from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
 from localsvm.fit.fit import FitResult
 from localsvm.fit.forecast import Forecast, forecast_fit
@@ -71,13 +72,16 @@ class TrainingData:
         return self.members[0].settings
 
 
-def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, sample_weight: Any) -> TrainingData:
+def check_training_data(
+    estimator: LocalEstimator, X: RowsLike, y: TargetsLike, sample_weight: Any, groups: Any = None, time: Any = None
+) -> TrainingData:
     """Check parameters and data of a fit and resolve its settings; the estimator remembers the features."""
     parameters = fit_parameters(estimator)
     check_effort(estimator)
     estimator._check_loss()
     features = check_features(estimator, X, reset=True)
     target, weight, task = estimator._check_targets(y, sample_weight, len(features))
+    ties = check_ties(groups, time, weight)
     relevance = check_relevance(estimator.relevance, estimator.n_features_in_)
     workspace = features.X.directory if isinstance(features.X, RowFile) else None
     wanted = member_columns(parameters.scaling, count_members(estimator, task.reduction), features)
@@ -89,13 +93,15 @@ def check_training_data(estimator: LocalEstimator, X: RowsLike, y: TargetsLike, 
         wanted,
         impute=estimator.missing == "impute",
         seed=parameters.seed,
+        ties=ties,
     )
     grid, members = choose_grid(estimator, task.reduction), []
     for (view, rows), own in zip(encoded, wanted, strict=True):
         settings = resolve(parameters, task, relevance, view, workspace, grid).scaled_by(own.scaling)
-        members.append(MemberPlan(TargetRows(rows, target, weight), settings, view))
-    by_content = _by_content(features, columns) if is_averaged(task.reduction) else None
-    return TrainingData(tuple(members), task, columns, by_content)
+        members.append(MemberPlan(TargetRows(rows, target, weight, ties=ties), settings, view))
+    # With groups or times, a duplicate is of the same group, or it is later: new rows have none.
+    counts_duplicates = is_averaged(task.reduction) and ties is None
+    return TrainingData(tuple(members), task, columns, _by_content(features, columns) if counts_duplicates else None)
 
 
 def check_rows(estimator: LocalEstimator, X: RowsLike) -> RowSource:
@@ -205,7 +211,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         """Return what users see of scores (n_samples, n_scores, ...)."""
 
     def fit(
-        self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
+        self,
+        X: RowsLike,
+        y: TargetsLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        callback: OnProgress | None = None,
     ) -> Self:
         """Fit the estimator.
 
@@ -220,6 +233,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             Weights of the samples: weight 0 leaves a sample out, an integer weight is the same as repeating it. The
             more samples there are, the smaller the smallest lam of the grid, so weights should sum to about the
             number of samples, not to one.
+        groups : array-like of shape (n_samples,), optional
+            The group of every sample, of any type: a person, a household, a machine. Samples of a group share a fold
+            in every cell, in the encoding of categories and in the choice of scaling, kernel and feature weights, so
+            that all of them are chosen for new groups, and out-of-fold scores are those of new groups.
+        time : array-like of shape (n_samples,), optional
+            The time of every sample: numbers, or dates. Folds are blocks of consecutive times; samples of the same time
+            share one. With ``n_folds=1`` the latest fifth validates what the time before it has trained. Either
+            `groups` or `time`, not both.
         callback : callable, optional
             Called about ten times a second with a `Progress`: cells_done, n_cells, samples_done,
             n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit.
@@ -239,7 +260,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         >>> reg.predict([[1.5]]).shape
         (1,)
         """
-        data = check_training_data(self, X, y, sample_weight)
+        data = check_training_data(self, X, y, sample_weight, groups, time)
         listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
         listeners += [callback] if callback is not None else []
 
@@ -252,6 +273,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         # Warnings point at the line that called fit: past warn_of_... and this method.
         warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
         warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
+        warn_of_single_groups(self.model_.cells, data.rows.ties, stacklevel=3)
         return self
 
     def _set_fitted(
@@ -291,7 +313,14 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         )
 
     def forecast(
-        self, X: RowsLike, y: TargetsLike, sample_weight: ArrayLike | None = None, *, callback: OnProgress | None = None
+        self,
+        X: RowsLike,
+        y: TargetsLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+        time: ArrayLike | None = None,
+        callback: OnProgress | None = None,
     ) -> Forecast:
         """Forecast what `fit` will take: rows are scaled and partitioned, and a few cells are trained.
 
@@ -303,6 +332,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             Targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the samples.
+        groups, time : array-like of shape (n_samples,), optional
+            As in `fit`.
         callback : callable, optional
             Called with the `Progress` of the cells that are trained.
 
@@ -319,7 +350,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         >>> LocalSVC(cell_size=100).forecast(X, y).n_rows
         600
         """
-        data = check_training_data(clone(self), X, y, sample_weight)
+        data = check_training_data(clone(self), X, y, sample_weight, groups, time)
         return forecast_fit(data.rows, data.settings, callback).times(len(data.members))
 
     def save(self, path: str | os.PathLike[str], *, info: Mapping[str, Any] | None = None) -> None:

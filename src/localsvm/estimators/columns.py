@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from localsvm.data.encoding import Encoding, View, class_indicators, encode_as_given, learn_encoding
 from localsvm.data.source import RowSource, block_rows, row_blocks
 from localsvm.data.table import Table
+from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 
 
@@ -40,6 +41,7 @@ def encode_training_rows(
     *,
     impute: bool,
     seed: int,
+    ties: Ties | None = None,
 ) -> tuple[Encoding | None, list[MemberEncoding]]:
     """Learn the encoding of training rows, and encode them for every member.
 
@@ -55,7 +57,7 @@ def encode_training_rows(
     if classes is not None:  # two classes are -1 and 1, more are 0, 1, 2, ...
         targets = class_indicators(np.maximum(target, 0).astype(np.intp), len(classes), weight)
     transforms = {member.numbers for member in members}
-    learned = learn_encoding(table, targets, weight, impute=impute, transforms=transforms, seed=seed)
+    learned = learn_encoding(table, targets, weight, impute=impute, transforms=transforms, seed=seed, ties=ties)
     if table.has_only_numbers and learned.encoding.is_empty and not _has_missing(table, weight):
         return _as_given(table, weight, members)
     views = [learned.encoding.view(member.numbers, member.levels) for member in members]

@@ -15,8 +15,9 @@ import numpy as np
 from localsvm.cell.grid import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
+from localsvm.data.ties import Ties
 from localsvm.decision.decide import Decision
-from localsvm.errors import GridEdgeWarning, PrecisionWarning, RareClassWarning
+from localsvm.errors import GridEdgeWarning, PrecisionWarning, RareClassWarning, SingleGroupWarning
 
 _FEW = 0.002  # of the solves: in a corner of the grid single precision may not suffice, which does no harm
 _FACTOR = 5  # by which an advised range is wider than the one that was too narrow
@@ -41,6 +42,21 @@ def warn_of_rare_class(decision: Decision | None, objective: str, stacklevel: in
             f"objective={objective!r} cannot be estimated from {decision.too_few:g} samples of the rarer class; "
             "decisions maximize accuracy instead. Give more samples of that class, or pass false_alarm=.",
             RareClassWarning,
+            stacklevel,
+        )
+
+
+def warn_of_single_groups(cells: Sequence[TrainedCell], ties: Ties | None, stacklevel: int) -> None:
+    """Warn of cells that were trained without validation, because their samples are all of one group or time."""
+    if ties is None:
+        return
+    what = "time" if ties.ordered else "group"
+    count = sum(cell.n_samples > 0 and not np.isfinite(cell.risk) for cell in cells)
+    if count:
+        warnings.warn(
+            f"{count} of {len(cells)} cells have samples of a single {what}: nothing was left to validate them on. "
+            f"Give a larger cell_size, so that cells have several {what}s.",
+            SingleGroupWarning,
             stacklevel,
         )
 

@@ -6,9 +6,9 @@ the paper, random chunks are as good.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.multiclass import type_of_target
 
+from localsvm.data.content import rank_groups, row_keys
 from localsvm.data.labels import Labels
 from localsvm.data.rows import smallest_hashes
 from localsvm.errors import InvalidData
@@ -98,6 +99,8 @@ def advise(
     y: TargetsLike,
     sample_weight: ArrayLike | None = None,
     *,
+    groups: ArrayLike | None = None,
+    time: ArrayLike | None = None,
     estimator: LocalEstimator | None = None,
     callback: OnProgress | None = None,
 ) -> Verdict:
@@ -115,6 +118,8 @@ def advise(
         Targets.
     sample_weight : array-like of shape (n_samples,), optional
         Weights of the samples.
+    groups, time : array-like of shape (n_samples,), optional
+        As in `fit`. Held out are one group in five, or the latest fifth of the time.
     estimator : LocalSVC, LocalSVR, LocalQuantileRegressor or LocalExpectileRegressor, optional
         Estimator whose parameters are used, except `partition`; it is not fitted. `cell_size="auto"` means 2000. By
         default `LocalSVC()` for class labels and `LocalSVR()` for other numbers.
@@ -139,9 +144,9 @@ def advise(
     True
     >>> better = estimator.set_params(**verdict.chosen.parameters)
     """
-    begin = time.perf_counter()
+    begin = perf_counter()
     estimator = _estimator_for(y) if estimator is None else clone(estimator)
-    data = check_training_data(estimator, X, y, sample_weight)
+    data = check_training_data(estimator, X, y, sample_weight, groups, time)
     settings = data.settings
     rows, held_out = _split(data.rows.present(), settings.seed)
     tried = dict(_try_all(rows, held_out, settings, callback))
@@ -156,7 +161,7 @@ def advise(
         ways=tuple(tried.values()),
         chosen=tried[chosen],
         sentence=_sentence(tried, chosen, measure),
-        seconds=time.perf_counter() - begin,
+        seconds=perf_counter() - begin,
     )
 
 
@@ -166,7 +171,10 @@ def _estimator_for(y: TargetsLike) -> LocalEstimator:
 
 
 def _split(rows: TargetRows, seed: int) -> tuple[TargetRows, TargetRows]:
-    """Hold rows out by content hash: duplicates are on one side, and the result does not depend on row order."""
+    """Hold rows out by content: duplicates are on one side, and the result does not depend on row order.
+
+    Of groups all rows are on one side; of times the latest are held out.
+    """
     if len(rows.y) < _FEWEST_ROWS:
         raise InvalidData(
             f"advise needs at least {_FEWEST_ROWS} rows, but there are {len(rows.y)}. Fit an estimator directly."
@@ -174,6 +182,9 @@ def _split(rows: TargetRows, seed: int) -> tuple[TargetRows, TargetRows]:
     # A different seed than in the fit, whose samples are the rows with the smallest hashes.
     hashes = rows.hashes(seed + 1)
     out = hashes % np.uint64(_HELD_OUT) == 0
+    if rows.ties is not None:
+        ties = rows.ties if rows.ties.ordered else rank_groups(rows.ties, row_keys(hashes, rows.y), rows.weight)
+        out = ties.folds(_HELD_OUT) == 0 if ties.ordered else ties.number % _HELD_OUT == 0
     numbers = np.flatnonzero(out)
     return rows.some(np.flatnonzero(~out)), rows.some(numbers[np.argsort(hashes[numbers], kind="stable")])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from localsvm.data.content import Keys, row_keys
+from localsvm.data.content import Keys, row_keys, tied_keys
 from localsvm.data.encoding import View
 from localsvm.data.source import RowSource
 from localsvm.data.types import FloatArray
@@ -74,6 +74,8 @@ def fit_ensemble(
         result = fit_model(first, settings, on_progress)
         return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
     keys = row_keys(first.hashes(settings.seed, settings.n_threads), first.y)
+    if first.ties is not None:
+        keys = tied_keys(keys, first.ties)
     results = []
     for number, plan in enumerate(plans):
         own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))

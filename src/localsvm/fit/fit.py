@@ -54,7 +54,7 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
         check_memory(data.X.shape, settings, limit)
         hashes = data.hashes(settings.seed, settings.n_threads)
         if checkpoint is not None:
-            checkpoint.check_data(hashes, data.y, data.weight)
+            checkpoint.check_data(hashes, data.y, data.weight, data.ties)
         hashed = time.perf_counter()
         prepared = prepare(data, hashes, settings, limit)
         del hashes
@@ -83,7 +83,7 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
 def _checkpoint(settings: FitSettings, data: TargetRows) -> AbstractContextManager[OpenCheckpoint | None]:
     if settings.checkpoint is None:
         return nullcontext()
-    return open_checkpoint(settings.checkpoint, settings.identity(), data.X.shape)
+    return open_checkpoint(settings.checkpoint, settings.identity(data.ties), data.X.shape)
 
 
 def _out_of_fold(model: LocalModel, spool: Spool | None) -> Iterator[OutOfFold]:

@@ -23,6 +23,7 @@ from localsvm.data.content import Keys, Samples, canonical_rows
 from localsvm.data.rows import ModelRows, ScaledRows, smallest_hashes
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import RowSource, RowSubset
+from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.fit.memory import MemoryLimit, MemoryPlan, plan_memory
 from localsvm.fit.settings import FitSettings
@@ -42,6 +43,8 @@ class TargetRows:
     weight: FloatArray
     key: Keys | None = None
     """By which rows are found again in the out-of-fold scores of other members, if there are any."""
+    ties: Ties | None = None
+    """Groups or times, which decide the folds."""
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -50,7 +53,8 @@ class TargetRows:
     def some(self, numbers: NDArray[np.intp]) -> TargetRows:
         """Return the rows of these numbers."""
         key = None if self.key is None else self.key[numbers]
-        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers], key)
+        ties = None if self.ties is None else self.ties[numbers]
+        return TargetRows(RowSubset(self.X, numbers), self.y[numbers], self.weight[numbers], key, ties)
 
     def present(self) -> TargetRows:
         """Return the rows of positive weight: those of weight zero are as if absent."""
@@ -104,7 +108,15 @@ def prepare(data: TargetRows, hashes: NDArray[np.uint64], settings: FitSettings,
     context = FitContext(settings.cell, partition_plan, settings.seed, len(data), limit.n_bytes)
     with ThreadPoolExecutor(settings.n_threads) as pool:
         drawn = data.some(smallest_hashes(hashes, settings.metric.sample_size(X.shape[1])))
-        sample = merge_sample(drawn.X, drawn.y, drawn.weight, settings.seed, settings.factors, settings.metric.n_scaled)
+        sample = merge_sample(
+            drawn.X,
+            drawn.y,
+            drawn.weight,
+            settings.seed,
+            settings.factors,
+            settings.metric.n_scaled,
+            drawn.ties,
+        )
         scaling = fit_sample_scaling(sample, X, settings.metric, context, pool.map)
         scaled = time.perf_counter()
         metric = learn_sample_metric(sample, scaling, settings.metric, context, pool.map)
@@ -149,7 +161,7 @@ class CellTasks(Sequence[CellTask]):
         members: Members,
         settings: FitSettings,
     ) -> None:
-        self._rows, self._y, self._weight, self._key = rows, data.y, data.weight, data.key
+        self._rows, self._y, self._weight, self._key, self._ties = rows, data.y, data.weight, data.key, data.ties
         self._members, self._settings = members, settings
 
     def __len__(self) -> int:
@@ -168,8 +180,9 @@ class CellTasks(Sequence[CellTask]):
         if len(members) == 0:
             return self._empty_cell(number)
         key = None if self._key is None else self._key[members]
+        ties = None if self._ties is None else self._ties[members]
         rows = canonical_rows(
-            self._rows.take(members), self._y[members], self._weight[members], self._settings.seed, key
+            self._rows.take(members), self._y[members], self._weight[members], self._settings.seed, key, ties
         )
         rows = replace(rows, weight=rows.weight * self._settings.factors(rows.y))
         return CellTask(rows, radius=cell_radius(rows), number=number)

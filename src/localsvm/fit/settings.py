@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from localsvm.cell.grid import KERNELS, Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.data.encoding import View
+from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.decision.decide import DecisionPlan
 from localsvm.metric.sample import MetricPlan
@@ -87,7 +88,7 @@ class FitSettings:
         """Return the settings with a scaling."""
         return replace(self, metric=replace(self.metric, scaling=scaling))
 
-    def identity(self) -> dict[str, Any]:
+    def identity(self, ties: Ties | None = None) -> dict[str, Any]:
         """Return what decides the model, by names that a user knows; threads, memory and places on disk do not."""
         cell, metric, partition, decision = self.cell, self.metric, self.partition, self.decision
         return {
@@ -100,6 +101,7 @@ class FitSettings:
             "cell_size": partition.cell_size or "auto",
             "cell_radius": partition.cell_radius,
             "n_folds": cell.n_folds,
+            "folds": None if ties is None else "by time" if ties.ordered else "by groups",
             "grid": asdict(cell.grid),
             "kernel": "auto" if len(metric.kernels) > 1 else cell.kernel,
             "relevance": metric.relevance,

@@ -17,6 +17,7 @@ from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
 from localsvm.data.content import canonical_rows
 from localsvm.data.scaling import METHODS, fit_scaling
+from localsvm.data.ties import Ties
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.near import nearest_rows
 from localsvm.tasks import Reduction
@@ -38,6 +39,14 @@ class Sample:
     weight: NDArray[np.float64]
     n_scaled: int | None = None
     """Number of leading columns that are scaled; the others already have their scale. None: all."""
+    ties: Ties | None = None
+    """Groups or times of the rows."""
+
+    def first(self, count: int) -> Sample:
+        """Return the first rows."""
+        rows = np.arange(min(count, len(self.y)))
+        ties = None if self.ties is None else self.ties[rows]
+        return replace(self, X=self.X[:count], y=self.y[:count], weight=self.weight[:count], ties=ties)
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -64,15 +73,14 @@ def choose_scaling(
     """
     if min(n_rows, len(sample.y)) < MIN_ROWS:
         return sample.methods[0]
-    used = slice(0, int(np.clip(n_rows // 8, *_SCALED_ROWS)))
-    sample = replace(sample, X=sample.X[used], y=sample.y[used], weight=sample.weight[used])
+    sample = sample.first(int(np.clip(n_rows // 8, *_SCALED_ROWS)))
     size = int(np.clip(len(sample.y) * cell_size / n_rows, *_NEIGHBOURHOOD_ROWS))
     count = int(np.clip(n_rows // _ROWS_PER_NEIGHBOURHOOD, *_NEIGHBOURHOODS))
     cheap = replace(settings, grid=Grid(n_widths=5, n_lams=5), n_folds=2, search="full", refit="combine")
     token = CancelToken()
     try:
         trial = partial(_neighbourhood_risks, sample, (count, size), cheap, seed, max_bytes, token)
-        risks = np.stack(list(thread_map(trial, sample.methods)))
+        risks = _without_gaps(np.stack(list(thread_map(trial, sample.methods))), sample.ties)
     except BaseException:
         token.cancel()  # cells in training stop at once
         raise
@@ -113,10 +121,17 @@ def _neighbourhood_risks(
         near, _ = nearest_rows(X, center, size)
         if len(near) == 0:  # more duplicates of the center than a neighbourhood holds: all scalings are equal there
             return np.nan
-        rows = canonical_rows(X[near], sample.y[near], sample.weight[near], seed)
+        ties = None if sample.ties is None else sample.ties[near]
+        rows = canonical_rows(X[near], sample.y[near], sample.weight[near], seed, ties=ties)
         return train_cell(CellTask(rows, cell_radius(rows)), settings, token, max_bytes=max_bytes).risk
 
-    return np.nan_to_num([risk(center) for center in X[:count]])
+    return np.array([risk(center) for center in X[:count]])
+
+
+def _without_gaps(risks: NDArray[np.float64], ties: Ties | None) -> NDArray[np.float64]:
+    """Return 0 where nothing was validated: with groups, whose folds are not those of equal rows, for all scalings."""
+    missing = np.isnan(risks)
+    return np.where(missing if ties is None else missing.any(axis=0), 0.0, risks)
 
 
 def simplest_of_best(risks: NDArray[np.float64], n_rows: int) -> int:

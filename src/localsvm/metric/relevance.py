@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,9 +90,8 @@ def learn_metric(
     start = Metric(weights, plan.kernels[0])
     if min(plan.n_rows, len(sample.y)) < _MIN_ROWS or (len(plan.kernels) == 1 and not plan.learns_weights):
         return start
-    used = slice(0, _MAX_ROWS)
-    scaled = Sample(scaling.apply(sample.X[used]), sample.y[used], sample.weight[used])
-    trials = _Trials(scaled, reduction, plan, thread_map)
+    sample = sample.first(_MAX_ROWS)
+    trials = _Trials(replace(sample, X=scaling.apply(sample.X)), reduction, plan, thread_map)
     try:
         return _search(trials, start, plan).metric
     except BaseException:
@@ -169,6 +169,7 @@ class _Trials:
 
     def __init__(self, sample: Sample, reduction: Reduction, plan: MetricChoices, thread_map: ThreadMap) -> None:
         self._X, self._weight, self._plan, self._map = sample.X, sample.weight, plan, thread_map
+        self._ties = sample.ties
         self._y = _targets(sample, reduction)
         new_features = np.ones(len(self._X), dtype=bool)
         new_features[1:] = (sample.X[1:] != sample.X[:-1]).any(axis=1)
@@ -222,7 +223,8 @@ class _Trials:
             raise Cancelled
         # In the order of the sample, whatever the metric: equal rows are neighbours in it.
         group = np.unique(self._group[members], return_inverse=True)[1]
-        rows = Samples(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group)
+        ties = None if self._ties is None else self._ties[members]
+        rows = Samples(np.ascontiguousarray(X[members]), self._y[members], self._weight[members], group, ties=ties)
         settings = CellSettings(self._reduction, kernel, Grid(n_widths=_WIDTHS, n_lams=5), n_folds=_FOLDS)
         # Only the fit itself refuses to run in too little memory.
         smallest = settings.bytes_needed(len(rows.y), X.shape[1]).smallest
@@ -243,7 +245,14 @@ class _Trials:
         order, _ = fold_order(rows, _FOLDS, stratify=False)
         losses = np.empty(len(rows.y))
         losses[order] = self._reduction.risk(out_of_fold.y, out_of_fold.scores.astype(np.float64))
-        return np.nan_to_num(losses)  # NaN: duplicates that are in the training set of every fold
+        if rows.ties is None:
+            return np.nan_to_num(losses)  # NaN: duplicates that are in the training set of every fold
+        # NaN: rows of a single group, which is no merit of the metric that has put them into a cell of their own.
+        return np.where(np.isnan(losses), self._reduction.risk(rows.y, np.tile(self._means, (len(rows.y), 1))), losses)
+
+    @cached_property
+    def _means(self) -> NDArray[np.float64]:
+        return self._reduction.constants(self._y, self._weight)
 
     @property
     def _reduction(self) -> Regression:

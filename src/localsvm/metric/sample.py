@@ -17,6 +17,7 @@ from localsvm.data.content import distinct_rows
 from localsvm.data.rows import mean_ball
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
 from localsvm.data.source import RowSource, column_ends
+from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
 from localsvm.metric.choose_scaling import MIN_ROWS, Sample, choose_scaling
@@ -90,13 +91,14 @@ def merge_sample(
     seed: int,
     factors: Callable[[FloatArray], FloatArray],
     n_scaled: int | None = None,
+    ties: Ties | None = None,
 ) -> Sample:
     """Merge duplicates in the sample and sort it canonically, so that rounding does not depend on the input order.
 
     Duplicates of a sampled row are always sampled with it. `factors` returns the class weight of every target.
     """
-    rows, y, weight = distinct_rows(X, y, weight, seed)
-    return Sample(rows, y, weight * factors(y), n_scaled)
+    rows, y, weight, ties = distinct_rows(X, y, weight, seed, ties)
+    return Sample(rows, y, weight * factors(y), n_scaled, ties)
 
 
 def fit_sample_scaling(

@@ -63,7 +63,7 @@ def steps(values: FloatArray, *, logarithmic: bool = False) -> tuple[ListedColor
 
     finite = values[np.isfinite(values)]
     ends = _SHOWN_QUANTILES if len(finite) >= _MANY_VALUES else (0.0, 1.0)
-    low, high = np.quantile(finite, ends).tolist() if len(finite) else (0.0, 1.0)
+    low, high = np.quantile(finite, ends).tolist() if len(finite) else (1.0, 2.0)
     if high <= low:
         low, high = low - 0.5 * (abs(low) or 1.0), high + 0.5 * (abs(high) or 1.0)
     spaced = np.geomspace if logarithmic else np.linspace

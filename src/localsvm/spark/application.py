@@ -85,6 +85,8 @@ def train(
         typer.Option(help="Columns a,b,c, or one column of vectors; by default all other numeric columns."),
     ] = None,
     weight: Annotated[str | None, typer.Option(help="A column of sample weights.")] = None,
+    groups: Annotated[str | None, typer.Option(help="A column of groups, which share a fold.")] = None,
+    times: Annotated[str | None, typer.Option("--time", help="A column of times, whose blocks are folds.")] = None,
     class_weight: Annotated[str | None, typer.Option(help='"balanced": inversely to class frequencies.')] = None,
     objective: Annotated[str | None, typer.Option(help="accuracy, balanced_accuracy, tpr_tnr or f1.")] = None,
     cell_size: Annotated[
@@ -117,9 +119,10 @@ def train(
         _check_output(spark, output, overwrite)
         frame = _read(spark, data, format)
         chosen = _task(frame, target, task)
-        columns = _names(features) or _numeric_columns(frame, target, weight)
+        columns = _names(features) or _numeric_columns(frame, target, weight, groups, times)
         estimator = _estimator(chosen, parameters)
         estimator.setParams(featuresCol=columns[0] if len(columns) == 1 else columns, labelCol=target, weightCol=weight)
+        estimator.setParams(groupsCol=groups, timeCol=times)
         if dry_run:
             Output(json).result({"task": chosen.value, **_forecast(estimator.forecast(frame))}, title="Forecast")
             return
@@ -147,13 +150,13 @@ def _estimator(task: Task, parameters: dict[str, Any]) -> Any:
     return estimator.setParams(**parameters)
 
 
-def _numeric_columns(frame: DataFrame, target: str, weight: str | None) -> list[str]:
-    """Return all other numeric columns, or the only column of vectors."""
-    others = [column for column in frame.schema if column.name not in (target, weight)]
+def _numeric_columns(frame: DataFrame, *roles: str | None) -> list[str]:
+    """Return the numeric columns that have no role, or the only column of vectors."""
+    others = [column for column in frame.schema if column.name not in roles]
     numbers = [column.name for column in others if isinstance(column.dataType, NumericType)]
     vectors = [column.name for column in others if isinstance(column.dataType, VectorUDT | ArrayType)]
     if not numbers and len(vectors) != 1:
-        raise InvalidData(f"besides {target!r} there is no numeric column. Name a column of vectors with --features.")
+        raise InvalidData(f"besides {roles[0]!r} there is no numeric column. Name a column of vectors with --features.")
     return numbers or vectors
 
 

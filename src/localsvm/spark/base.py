@@ -28,7 +28,7 @@ from localsvm.spark.failures import errors_of_tasks
 from localsvm.spark.fit import FitPlan, fit_distributed
 from localsvm.spark.forecast import DistributedForecast, forecast_distributed
 from localsvm.spark.predict import Outputs, predict_vector, transform
-from localsvm.spark.rows import FeatureColumns
+from localsvm.spark.rows import FeatureColumns, TieColumn
 from localsvm.spark.saved import Version, find_version, load_model, save_model, save_parameters
 from localsvm.spark.summary import TrainingSummary
 
@@ -52,6 +52,10 @@ def _numbers(value: Any) -> Any:
     return value if value is None or isinstance(value, str) else np.asarray(value, dtype=np.float64).tolist()
 
 
+def _name(value: Any) -> str:
+    return "" if value is None else str(value)  # as in Spark, where "" is no column
+
+
 def _names(value: Any) -> FeatureColumns:
     return value if isinstance(value, str) else [str(name) for name in value]
 
@@ -63,6 +67,8 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
     """Estimator of `localsvm` whose defaults these are."""
 
     featuresCol = param("featuresCol", "features: a column of vectors or arrays, or a list of columns", _names)
+    groupsCol = param("groupsCol", "groups, whose rows share a fold", _name)
+    timeCol = param("timeCol", "times, whose blocks are folds", _name)
     cell_size = param("cell_size", "maximum number of rows of a cell; 'auto': 5000, down to 2000 beyond 50 000 rows")
     coarse_size = param("coarse_size", "maximum number of rows of a coarse cell, which one task trains")
     n_folds = param("n_folds", "number of folds of the cross-validation in a cell")
@@ -79,7 +85,9 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(featuresCol="features", coarse_size=LARGEST_TRAVERSAL, transform_by="auto")
+        self._setDefault(
+            featuresCol="features", groupsCol="", timeCol="", coarse_size=LARGEST_TRAVERSAL, transform_by="auto"
+        )
         self._setDefault(**{name: value for name, value in self._local().get_params().items() if self.hasParam(name)})
 
     def setParams(self, **values: Any) -> Self:
@@ -110,6 +118,14 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
         """Set the column of weights."""
         return self.setParams(weightCol=value)
 
+    def setGroupsCol(self, value: str | None) -> Self:
+        """Set the column of groups."""
+        return self.setParams(groupsCol=value)
+
+    def setTimeCol(self, value: str | None) -> Self:
+        """Set the column of times."""
+        return self.setParams(timeCol=value)
+
     def setPredictionCol(self, value: str) -> Self:
         """Set the column of predictions."""
         return self.setParams(predictionCol=value)
@@ -120,9 +136,19 @@ class LocalSVMParams(HasLabelCol, HasPredictionCol, HasWeightCol):  # type: igno
             features=self.getFeaturesCol(),
             label=self.getLabelCol(),
             weight=weight or None,
+            tie=self._tie_column(),
             coarse_size=check_integer("coarse_size", self.getOrDefault(self.coarse_size), 1),
             checkpoint=self.getOrDefault(self.checkpoint),
         )
+
+    def _tie_column(self) -> TieColumn | None:
+        groups, time = self.getOrDefault(self.groupsCol), self.getOrDefault(self.timeCol)
+        if groups and time:
+            raise InvalidParameter(
+                f"groupsCol={groups!r} and timeCol={time!r} are both set: a fold is of groups or of a block of time. "
+                "Set one."
+            )
+        return TieColumn(groups or time, ordered=not groups) if groups or time else None
 
     def _parameters_of(self, kind: type[LocalEstimator]) -> dict[str, Any]:
         """Return the parameters for an estimator of `localsvm`, of one model; tasks write its checkpoints."""

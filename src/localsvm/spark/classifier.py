@@ -96,6 +96,9 @@ class LocalSVMClassifier(LocalSVMEstimator, ClassifierParams):
         Numeric labels of two or more classes. Convert text with `StringIndexer`.
     weightCol : str, optional
         Sample weights. Rows of weight 0 are ignored; an integer weight is equivalent to repeating the row.
+    groupsCol, timeCol : str, optional
+        Groups, of any type, whose rows share a fold; or times (numbers, dates, timestamps), whose blocks are folds. As
+        `groups` and `time` of `fit` in `localsvm`.
     predictionCol, rawPredictionCol, probabilityCol : str
         Columns that `transform` adds: the label; decision values and probabilities as vectors, in the order of the
         model's `classes`. An empty name omits the column.

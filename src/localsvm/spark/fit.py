@@ -35,7 +35,7 @@ from localsvm.partition.voronoi import LARGEST_TRAVERSAL, SplitLimit
 from localsvm.spark.checkpoint import refuse_foreign
 from localsvm.spark.coarse import cut_coarsely, draw_sample
 from localsvm.spark.distributed import Assembled, DistributedModel, assemble, gather
-from localsvm.spark.rows import Block, FeatureColumns, Layout, Rows, training_frame
+from localsvm.spark.rows import Block, FeatureColumns, Layout, Rows, TieColumn, training_frame
 from localsvm.spark.survey import MOST_CLASSES, Survey, SurveyPlan, survey_rows
 from localsvm.spark.training import Training
 from localsvm.storage.model_file import StoredModel
@@ -50,6 +50,8 @@ class FitPlan:
     label: str
     weight: str | None
     coarse_size: int = LARGEST_TRAVERSAL
+    tie: TieColumn | None = None
+    """Of groups or times."""
     checkpoint: str | None = None
     """Directory for trained cells; None: executors keep them, or the driver if the model is small."""
 
@@ -122,10 +124,10 @@ def _survey(dataset: DataFrame, estimator: LocalEstimator, plan: FitPlan) -> Pro
     else:
         assert isinstance(estimator, LocalRegressor)
         task = regression_task(estimator)
-    frame = training_frame(dataset, plan.features, plan.label, plan.weight)
-    what = SurveyPlan(is_classifier, parameters.seed)
+    frame = training_frame(dataset, plan.features, plan.label, plan.weight, plan.tie)
+    what = SurveyPlan(is_classifier, parameters.seed, plan.tie)
     survey = survey_rows(frame, plan.features, plan.label, plan.weight, what)
-    layout = Layout(survey.n_features)
+    layout = Layout(survey.n_features, tie=plan.tie)
     if isinstance(estimator, LocalSVC):
         task = _class_task(estimator, survey, plan.label)
         assert task.classes is not None
@@ -168,8 +170,14 @@ def _fit_metric(problem: Problem, partition: PartitionPlan, drawn: Block) -> tup
     """Fit scaling and metric to the sample that a fit without Spark would draw; the scaling includes the weights."""
     rows, settings = problem.rows, problem.settings
     index = np.repeat(np.arange(len(drawn)), drawn.counts)
+    ties = rows.layout.ties(drawn.rows)
     sample = merge_sample(
-        RowSubset(drawn.rows.X, index), drawn.rows.y[index], drawn.rows.weight[index], settings.seed, settings.factors
+        RowSubset(drawn.rows.X, index),
+        drawn.rows.y[index],
+        drawn.rows.weight[index],
+        settings.seed,
+        settings.factors,
+        ties=None if ties is None else ties[index],
     )
     context = FitContext(settings.cell, partition, settings.seed, rows.n_rows, available_memory())
     with ThreadPoolExecutor(settings.n_threads) as pool:

@@ -78,7 +78,7 @@ def forecast_distributed(dataset: DataFrame, estimator: LocalEstimator, plan: Fi
         n_tasks=len(sizes),
         largest_task=largest,
         largest_cell=max(pilot["largest_cell"] for pilot in pilots),
-        shuffle_bytes=n_rows * (4 * n_features + _ROW_BYTES),
+        shuffle_bytes=n_rows * (4 * n_features + _ROW_BYTES + (0 if training.layout.tie is None else 8)),
         # The blocks of a task and the array of its rows, later the array and the support vectors of its cells.
         task_memory=_PYTHON_BYTES
         + 2 * largest * (4 * n_features + _ROW_BYTES)

@@ -46,6 +46,9 @@ class LocalSVMRegressor(LocalSVMEstimator, RegressorParams):
         Targets, numbers.
     weightCol : str, optional
         Sample weights. Rows of weight 0 are ignored; an integer weight is equivalent to repeating the row.
+    groupsCol, timeCol : str, optional
+        Groups, of any type, whose rows share a fold; or times (numbers, dates, timestamps), whose blocks are folds. As
+        `groups` and `time` of `fit` in `localsvm`.
     predictionCol : str, default="prediction"
         Column that `transform` adds.
     loss : {"squared", "epsilon_insensitive", "quantile", "expectile"}, default="squared"

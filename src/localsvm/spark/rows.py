@@ -8,7 +8,7 @@ that a shuffle moves thousands of blocks instead of millions of vectors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,33 +17,59 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, BooleanType, DataType, DoubleType, FloatType, NumericType
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DataType,
+    DateType,
+    DoubleType,
+    FloatType,
+    IntegralType,
+    NumericType,
+    TimestampNTZType,
+    TimestampType,
+)
 
+from localsvm.data.content import mixed
 from localsvm.data.scaling import Scaling
+from localsvm.data.ties import Ties
 from localsvm.errors import InvalidData, InvalidParameter
 from localsvm.partition.base import Members
 from localsvm.spark.content import rows_changed
 from localsvm.storage.kept_cells import row_marks
 
-FEATURES, TARGET, WEIGHT = "features", "target", "weight"
+FEATURES, TARGET, WEIGHT, TIE = "features", "target", "weight", "tie"
 
 FeatureColumns = str | list[str]
 """A column of vectors or of arrays of numbers, or several numeric columns."""
 
-BLOCK_SCHEMA = "part int, X binary, y binary, weight binary, hashes binary, counts binary"
+BLOCK_SCHEMA = "part int, X binary, y binary, weight binary, hashes binary, counts binary, ties binary"
 
 
 # ------------------------------------------------------------------- columns of a frame, on the driver
 
 
-def training_frame(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None) -> DataFrame:
+@dataclass(frozen=True)
+class TieColumn:
+    """The column of groups or of times, which decide the folds."""
+
+    name: str
+    ordered: bool
+    """Whether it has times."""
+
+
+def training_frame(
+    frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, tie: TieColumn | None = None
+) -> DataFrame:
     """Return features, target and weight as numbers; raise for missing or non-numeric columns before any job runs."""
     columns = Columns(frame)
+    ties = [] if tie is None else [columns.ties(tie).alias(TIE)]
     weights = F.lit(1.0) if weight is None else columns.number(weight, "weightCol")
     return frame.select(
         columns.features(features).alias(FEATURES),
         columns.number(label, "labelCol").alias(TARGET),
         weights.alias(WEIGHT),
+        *ties,
     )
 
 
@@ -103,6 +129,28 @@ class Columns:
             )
         return found.cast("double")
 
+    def ties(self, tie: TieColumn) -> Column:
+        """Return groups as hashes, and times as numbers in their order."""
+        found, kind = self._column(tie.name, "timeCol" if tie.ordered else "groupsCol")
+        if not tie.ordered:
+            if isinstance(kind, FloatType | DoubleType):  # 0.0 is -0.0, and NaN is missing
+                found = F.when(~F.isnan(found), found.cast("double") + F.lit(0.0))
+            return F.when(found.isNotNull(), F.xxhash64(found))
+        if isinstance(kind, DateType):
+            return F.unix_date(found).cast("long")
+        if isinstance(kind, TimestampType):
+            return F.unix_micros(found)
+        if isinstance(kind, TimestampNTZType):
+            minutes = F.unix_date(found.cast("date")).cast("long") * 1440 + F.hour(found) * 60 + F.minute(found)
+            return minutes * 60_000_000 + (F.extract(F.lit("SECOND"), found) * 1_000_000).cast("long")
+        if isinstance(kind, IntegralType):
+            return found.cast("long")
+        if isinstance(kind, NumericType):
+            return found.cast("double")
+        raise InvalidData(
+            f"column {tie.name!r} has type {kind.simpleString()}, but timeCol needs numbers, dates or timestamps."
+        )
+
     def _column(self, name: str, parameter: str) -> tuple[Column, DataType]:
         found = self.find(name)
         if found is None:
@@ -130,10 +178,13 @@ class TrainingRows:
     X: NDArray[np.floating]
     y: NDArray[np.float64]
     weight: NDArray[np.float64]
+    tie: NDArray[np.int64] | None = None
+    """Groups or times, if there are any."""
 
     def __getitem__(self, rows: Any) -> TrainingRows:
         """Return the selected rows."""
-        return TrainingRows(self.X[rows], self.y[rows], self.weight[rows])
+        tie = None if self.tie is None else self.tie[rows]
+        return TrainingRows(self.X[rows], self.y[rows], self.weight[rows], tie)
 
 
 def matrix_of(column: pa.ListArray, n_features: int) -> NDArray[np.float64]:
@@ -146,18 +197,28 @@ def floats(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
+def tie_numbers(column: pa.Array) -> NDArray[np.int64]:
+    """Return ties as integers: numbers that are not keep their order."""
+    if not pa.types.is_floating(column.type):
+        return np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)
+    bits = (floats(column) + 0.0).view(np.int64)  # -0.0 is 0.0
+    return np.asarray(np.where(bits < 0, bits ^ np.iinfo(np.int64).max, bits))
+
+
 @dataclass(frozen=True)
 class Layout:
-    """Number of features, and for classification the labels in ascending order."""
+    """Number of features, for classification the labels in ascending order, and the groups or times."""
 
     n_features: int
     classes: tuple[float, ...] | None = None
+    tie: TieColumn | None = None
 
     def rows(self, batches: Iterable[pa.RecordBatch]) -> Iterator[TrainingRows]:
         """Yield the rows of positive weight, batch by batch; a `Survey` has checked them before."""
         for batch in batches:
             X = matrix_of(batch.column(FEATURES), self.n_features)
-            rows = TrainingRows(X, self._targets(floats(batch.column(TARGET))), floats(batch.column(WEIGHT)))
+            tie = None if self.tie is None else tie_numbers(batch.column(TIE))
+            rows = TrainingRows(X, self._targets(floats(batch.column(TARGET))), floats(batch.column(WEIGHT)), tie)
             yield rows if rows.weight.all() else rows[rows.weight > 0]
 
     def _targets(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -174,7 +235,16 @@ class Layout:
     def checksums(self, rows: TrainingRows, hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the checksums of rows, whose targets are encoded; they are those that a `Survey` adds up."""
         y = rows.y if self.classes is None else np.asarray(self.classes)[np.maximum(rows.y, 0).astype(np.intp)]
-        return row_marks(hashes, y, rows.weight)
+        return tied_marks(row_marks(hashes, y, rows.weight), rows.tie)
+
+    def ties(self, rows: TrainingRows) -> Ties | None:
+        """Return the groups or times of rows."""
+        return None if self.tie is None or rows.tie is None else Ties(rows.tie, self.tie.ordered)
+
+
+def tied_marks(marks: NDArray[np.uint64], tie: NDArray[np.int64] | None) -> NDArray[np.uint64]:
+    """Return the checksums of rows with their groups or times."""
+    return marks if tie is None else mixed(marks + mixed(tie.view(np.uint64)))
 
 
 @dataclass(frozen=True)
@@ -216,12 +286,12 @@ class Block:
 
     def scaled(self, scaling: Scaling) -> Block:
         """Return the block with scaled features."""
-        rows = TrainingRows(scaling.apply(self.rows.X), self.rows.y, self.rows.weight)
-        return Block(rows, self.hashes, self.counts)
+        return Block(replace(self.rows, X=scaling.apply(self.rows.X)), self.hashes, self.counts)
 
     def merged(self) -> Block:
         """Return the block with duplicate rows merged and counted."""
-        keys = np.rec.fromarrays([self.hashes, self.rows.y, self.rows.weight])
+        ties = [] if self.rows.tie is None else [self.rows.tie]
+        keys = np.rec.fromarrays([self.hashes, self.rows.y, self.rows.weight, *ties])
         _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         counts = np.bincount(inverse.ravel(), weights=self.counts, minlength=len(first)).astype(np.int64)
         return Block(self.rows[first], self.hashes[first], counts)
@@ -240,6 +310,7 @@ def write_blocks(block: Block, parts: NDArray[np.integer], n_parts: int) -> Iter
         "weight": [own.rows.weight for own in blocks],
         "hashes": [own.hashes for own in blocks],
         "counts": [own.counts for own in blocks],
+        "ties": [np.zeros(0, np.int64) if own.rows.tie is None else own.rows.tie for own in blocks],
     }
     columns = {name: pa.array([part.tobytes() for part in values], pa.binary()) for name, values in arrays.items()}
     yield pa.RecordBatch.from_pydict({"part": pa.array(found, pa.int32()), **columns})
@@ -258,16 +329,20 @@ def _read_block(values: dict[str, bytes], n_features: int, dtype: type[np.floati
     def array(name: str, dtype: type[np.generic]) -> NDArray[Any]:
         return np.frombuffer(values[name], dtype)
 
-    rows = TrainingRows(array("X", dtype).reshape(-1, n_features), array("y", np.float64), array("weight", np.float64))
+    tie = array("ties", np.int64) if values["ties"] else None
+    X, y, weight = array("X", dtype).reshape(-1, n_features), array("y", np.float64), array("weight", np.float64)
+    rows = TrainingRows(X, y, weight, tie)
     return Block(rows, array("hashes", np.uint64), array("counts", np.int64))
 
 
 def join_blocks(blocks: Sequence[Block]) -> Block:
     """Return one block of the rows of all blocks."""
+    ties = [block.rows.tie for block in blocks if block.rows.tie is not None]
     rows = TrainingRows(
         np.concatenate([block.rows.X for block in blocks]),
         np.concatenate([block.rows.y for block in blocks]),
         np.concatenate([block.rows.weight for block in blocks]),
+        np.concatenate(ties) if ties else None,
     )
     hashes, counts = [block.hashes for block in blocks], [block.counts for block in blocks]
     return Block(rows, np.concatenate(hashes), np.concatenate(counts))

@@ -19,9 +19,20 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from localsvm.data.content import content_hash
-from localsvm.data.types import FloatArray
+from localsvm.data.types import BoolArray, FloatArray
 from localsvm.errors import InvalidData
-from localsvm.spark.rows import FEATURES, TARGET, WEIGHT, FeatureColumns, TrainingRows, floats
+from localsvm.spark.rows import (
+    FEATURES,
+    TARGET,
+    TIE,
+    WEIGHT,
+    FeatureColumns,
+    TieColumn,
+    TrainingRows,
+    floats,
+    tie_numbers,
+    tied_marks,
+)
 from localsvm.storage.kept_cells import row_marks
 from localsvm.storage.record import pack, unpack
 
@@ -67,6 +78,8 @@ class Survey:
     """Rows whose features are null."""
     bad_targets: int = 0
     bad_weights: int = 0
+    no_ties: int = 0
+    """Rows without group or time."""
     sizes: dict[int, int] = field(default_factory=dict)
     """Number of rows by number of features."""
     bad_values: dict[int, int] = field(default_factory=dict)
@@ -76,6 +89,8 @@ class Survey:
     """Minimum and maximum of every feature."""
     target_ends: tuple[float, float] = (math.inf, -math.inf)
     largest_weight: float = 0.0
+    tie_ends: tuple[int, int] = (np.iinfo(np.int64).max, np.iinfo(np.int64).min)
+    """Smallest and largest number of a group or time."""
     classes: dict[float, Mass] = field(default_factory=dict)
     """Mass by label, for classifications; at most `MOST_CLASSES` + 1 labels."""
     checksum: int = 0
@@ -93,6 +108,7 @@ class Survey:
             no_features=self.no_features + other.no_features,
             bad_targets=self.bad_targets + other.bad_targets,
             bad_weights=self.bad_weights + other.bad_weights,
+            no_ties=self.no_ties + other.no_ties,
             sizes=dict(Counter(self.sizes) + Counter(other.sizes)),
             bad_values=dict(Counter(self.bad_values) + Counter(other.bad_values)),
             low=_of_both(np.minimum, self.low, other.low),
@@ -102,6 +118,7 @@ class Survey:
                 max(self.target_ends[1], other.target_ends[1]),
             ),
             largest_weight=max(self.largest_weight, other.largest_weight),
+            tie_ends=(min(self.tie_ends[0], other.tie_ends[0]), max(self.tie_ends[1], other.tie_ends[1])),
             classes={label: self.classes.get(label, none) + other.classes.get(label, none) for label in labels},
             checksum=(self.checksum + other.checksum) % 2**64,
             workers=dict(Counter(self.workers) + Counter(other.workers)),
@@ -143,6 +160,8 @@ class SurveyPlan:
     """Whether targets are labels."""
     seed: int
     """Of the hashes of rows."""
+    tie: TieColumn | None = None
+    """Of groups or times."""
 
 
 def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: str | None, plan: SurveyPlan) -> Survey:
@@ -150,6 +169,8 @@ def survey_rows(frame: DataFrame, features: FeatureColumns, label: str, weight: 
     parts = frame.mapInArrow(partial(_survey_partition, plan), _SCHEMA).toArrow().column("survey").to_pylist()
     survey = sum((_read(part) for part in parts), Survey())
     _check(survey, features, label, weight)
+    if plan.tie is not None:
+        _check_ties(survey, plan.tie)
     return survey
 
 
@@ -170,6 +191,7 @@ def _survey_batch(batch: pa.RecordBatch, plan: SurveyPlan) -> Survey:
         sizes=dict(zip(sizes.tolist(), rows_of_size.tolist(), strict=True)),
         bad_targets=int((~np.isfinite(y)).sum()),
         bad_weights=int((~(np.isfinite(weight) & (weight >= 0))).sum()),
+        no_ties=0 if plan.tie is None else int((_has_no_tie(batch.column(TIE)) & (weight > 0)).sum()),
     )
     if survey.no_features or len(sizes) != 1:
         return survey
@@ -179,7 +201,13 @@ def _survey_batch(batch: pa.RecordBatch, plan: SurveyPlan) -> Survey:
     present = weight > 0
     if survey.bad_values or survey.bad_targets or survey.bad_weights or not present.any():
         return survey
-    return _with_content(survey, TrainingRows(X, y, weight)[present], plan)
+    tie = None if plan.tie is None else tie_numbers(batch.column(TIE))
+    return _with_content(survey, TrainingRows(X, y, weight, tie)[present], plan)
+
+
+def _has_no_tie(column: pa.Array) -> BoolArray:
+    missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    return np.asarray(missing | np.isinf(floats(column)) if pa.types.is_floating(column.type) else missing)
 
 
 def _with_content(survey: Survey, rows: TrainingRows, plan: SurveyPlan) -> Survey:
@@ -189,8 +217,10 @@ def _with_content(survey: Survey, rows: TrainingRows, plan: SurveyPlan) -> Surve
         high=rows.X.max(axis=0),
         target_ends=(float(rows.y.min()), float(rows.y.max())),
         largest_weight=float(rows.weight.max()),
-        checksum=int(row_marks(content_hash(rows.X, plan.seed), rows.y, rows.weight).sum()),
+        checksum=int(tied_marks(row_marks(content_hash(rows.X, plan.seed), rows.y, rows.weight), rows.tie).sum()),
     )
+    if rows.tie is not None:
+        survey = replace(survey, tie_ends=(int(rows.tie.min()), int(rows.tie.max())))
     if not plan.classes:
         return survey
     labels, index = np.unique(rows.y + 0.0, return_inverse=True)  # -0.0 is 0.0
@@ -228,6 +258,20 @@ def _check(survey: Survey, features: FeatureColumns, label: str, weight: str | N
         )
     if survey.n_present == 0:
         raise InvalidData(f"column {weight!r} is 0 in all {n} rows. At least one weight must be positive.")
+
+
+def _check_ties(survey: Survey, tie: TieColumn) -> None:
+    if survey.no_ties:
+        raise InvalidData(
+            f"column {tie.name!r} is null, NaN or infinite in {survey.no_ties} of {survey.n_rows} rows, but every row "
+            "needs its group or time. Drop these rows."
+        )
+    if survey.tie_ends[0] == survey.tie_ends[1]:
+        what = "time" if tie.ordered else "group"
+        raise InvalidData(
+            f"column {tie.name!r} has a single {what}: at least two are needed, one to train and one to validate. Set "
+            f"no {'timeCol' if tie.ordered else 'groupsCol'} to validate on other rows of it."
+        )
 
 
 def _bad_values(survey: Survey, features: FeatureColumns) -> str:

@@ -34,7 +34,7 @@ from localsvm.partition.base import Members
 from localsvm.partition.voronoi import SplitLimit, VoronoiPartition, build_voronoi
 from localsvm.spark.coarse import Sized
 from localsvm.spark.content import check_rows
-from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, TrainingRows, read_blocks, write_blocks
+from localsvm.spark.rows import BLOCK_SCHEMA, Block, Layout, Rows, read_blocks, write_blocks
 from localsvm.storage.cell_record import CELL, OUT_OF_FOLD
 from localsvm.storage.parts import PARTITION
 from localsvm.storage.record import pack
@@ -139,7 +139,7 @@ def _assigned_blocks(training: Training, batches: Iterable[pa.RecordBatch]) -> I
     for rows in training.layout.rows(batches):
         X = training.scaling.apply(rows.X)
         hashes = content_hash(rows.X, training.settings.seed)
-        block = Block(TrainingRows(X, rows.y, rows.weight), hashes, np.ones(len(X), dtype=np.int64))
+        block = Block(replace(rows, X=X), hashes, np.ones(len(X), dtype=np.int64))
         task = tasks[training.sized.coarse.assign(X)]
         if training.trained:
             block, task = block[task >= 0], task[task >= 0]
@@ -174,7 +174,7 @@ def ready_coarse_cells(training: Training, batches: Iterable[pa.RecordBatch]) ->
         tree, members = _cut(training, coarse, rows, block.hashes, n_threads)
         memory = MemoryLimit.of(settings.max_memory or _memory_of_task(n_threads))
         plan = plan_memory(members.sizes, rows.n_features, training.cell, n_threads, memory)
-        data = TargetRows(block.rows.X, block.rows.y, block.rows.weight)
+        data = TargetRows(block.rows.X, block.rows.y, block.rows.weight, ties=training.layout.ties(block.rows))
         tasks = CellTasks(rows, data, members, settings)
         yield ReadyCoarseCell(coarse, tree, members.sizes, tasks, plan)
 

@@ -17,8 +17,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm.data.content import tied_keys
 from localsvm.data.durable import SUFFIX, cannot_write, sync_directory
 from localsvm.data.scaling import Scaling
+from localsvm.data.ties import Ties
 from localsvm.errors import InvalidParameter
 from localsvm.partition.base import Members
 from localsvm.storage import manifest
@@ -117,9 +119,13 @@ class OpenCheckpoint:
         self._known = read_manifest(directory) if (directory / manifest.NAME).exists() else None
         self._refuse_others()
 
-    def check_data(self, hashes: Marks, y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
-        """Refuse rows of other values than the checkpoint's: features, given by their hashes, targets and weights."""
+    def check_data(
+        self, hashes: Marks, y: NDArray[np.float64], weight: NDArray[np.float64], ties: Ties | None = None
+    ) -> None:
+        """Refuse rows of other values than the checkpoint's: features, by their hashes, targets, weights, groups."""
         self._marks = row_marks(hashes, y, weight)
+        if ties is not None:
+            self._marks = tied_keys(self._marks, ties)
         self._data |= {"features": marks_sum(hashes), "rows": marks_sum(self._marks)}
         self._refuse_others()
         info = self._info or (self._known.info if self._known else {})

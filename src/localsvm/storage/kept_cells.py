@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.cell.trained import PHASES, TrainedCell
-from localsvm.data.content import content_hash
+from localsvm.data.content import content_hash, mixed
 from localsvm.data.durable import replacing
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import BLOCK_ROWS, row_blocks
@@ -38,15 +38,8 @@ def row_marks(hashes: Marks, y: NDArray[np.float64], weight: NDArray[np.float64]
     marks = np.empty_like(hashes)
     for block in row_blocks(0, len(hashes), BLOCK_ROWS):
         targets = content_hash(np.column_stack([y[block], weight[block]]), seed=0)
-        marks[block] = _mixed(hashes[block] * np.uint64(0x9E3779B97F4A7C15) + targets)
+        marks[block] = mixed(hashes[block] * np.uint64(0x9E3779B97F4A7C15) + targets)
     return marks
-
-
-def _mixed(numbers: Marks) -> Marks:
-    # The last steps of SplitMix64: numbers that differ in one bit differ in half of them.
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
-    return numbers ^ (numbers >> np.uint64(31))
 
 
 def marks_sum(marks: Marks) -> str:

@@ -20,6 +20,11 @@ from localsvm.storage.schema import Fields, table
 
 NAME = "manifest.json"
 _FORMAT_VERSION = 1
+_DECIDED = {
+    None: "targets or weights",
+    "by groups": "targets, weights or groups",
+    "by time": "targets, weights or times",
+}
 
 Plain = dict[str, Any]
 """What JSON can hold."""
@@ -51,7 +56,7 @@ class Manifest:
             was, now = self.data.get(f"n_{name}"), data[f"n_{name}"]
             found += [f"the data had {was} {name}, has {now}"] if was != now else []
         if not found and "rows" in data and self.data != data:
-            what = "features" if self.data.get("features") != data["features"] else "targets or weights"
+            what = "features" if self.data.get("features") != data["features"] else _DECIDED[settings.get("folds")]
             found.append(f"the {what} have other values")
         return found
 

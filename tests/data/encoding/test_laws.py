@@ -1,5 +1,6 @@
 """What may not change an encoding does not change it, to the bit."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -9,7 +10,7 @@ from encoded import VIEWS, encoded, mixed
 from localsvm.data.encoding import learn_encoding
 from localsvm.data.encoding.folds import N_FOLDS
 from localsvm.data.table import Table
-from localsvm.errors import InvalidParameter
+from localsvm.data.ties import Ties
 
 SEEDS = range(8)
 
@@ -121,13 +122,47 @@ def test_folds_have_equal_sizes_and_depend_on_the_seed():
 def test_rows_of_a_group_share_a_fold_whatever_its_number():
     table, y = mixed()
     groups = np.random.default_rng(0).integers(0, 60, 200)
-    fold = folds(table, y, groups=groups)
+    fold = folds(table, y, ties=Ties(groups))
     for group in np.unique(groups):
         assert len(set(fold[groups == group])) == 1
-    np.testing.assert_array_equal(folds(table, y, groups=1000 - groups), fold)
+    np.testing.assert_array_equal(folds(table, y, ties=Ties(1000 - groups)), fold)
     assert len(set(fold)) == N_FOLDS
-    with pytest.raises(InvalidParameter, match=r"groups has shape \(3,\), expected \(200,\)"):
-        folds(table, y, groups=groups[:3])
+
+
+def test_times_are_cut_into_blocks_whatever_their_unit():
+    table, y = mixed()
+    time = np.random.default_rng(0).integers(0, 60, 200)
+    fold = folds(table, y, ties=Ties(time, ordered=True))
+    ends = [(time[fold == block].min(), time[fold == block].max()) for block in range(N_FOLDS)]
+    assert all(later[0] > earlier[1] for later, earlier in itertools.pairwise(ends))
+    np.testing.assert_array_equal(folds(table, y, ties=Ties(time**2, ordered=True)), fold)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_rows_of_weight_zero_are_in_no_group_and_at_no_time(ordered):
+    table, y = mixed()
+    number = np.random.default_rng(0).integers(0, 60, 200)
+    present = np.arange(200) % 3 > 0
+    ties = Ties(np.where(present, number, -1), ordered)
+    fold = learn_encoding(table, y, present.astype(float), ties=ties).training.fold
+    alone = folds(replace(table, X=table.X[present]), y[present], ties=ties[present])
+    np.testing.assert_array_equal(fold[present], alone)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_means_of_a_group_or_a_block_do_not_depend_on_its_targets(ordered):
+    table, y = mixed()
+    weight = weights(0)  # which tell all levels apart, so that targets need not
+    ties = Ties(np.random.default_rng(0).integers(0, 20, 200), ordered)
+    before = learn_encoding(table, y, weight, ties=ties)
+    own = before.training.fold == before.training.fold[0]
+    assert own.all(where=ties.number == ties.number[0])
+    other = y + 0.3 * np.random.default_rng(1).normal(size=y.shape)
+    after = learn_encoding(table, np.where(own[:, None], other, y), weight, ties=ties)
+    first, second = (learned.encode_training(table, learned.encoding.view()) for learned in (before, after))
+    assert first.view.columns == second.view.columns
+    np.testing.assert_array_equal(first[:][own], second[:][own])
+    assert not np.array_equal(first[:][~own], second[:][~own])
 
 
 def test_a_balanced_design_has_several_folds():

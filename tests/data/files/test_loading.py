@@ -11,6 +11,7 @@ from localsvm.data.files import open_file
 from localsvm.data.files.loading import MemoryBudget, Roles, load
 from localsvm.data.frames import read_frame
 from localsvm.data.labels import Labels
+from localsvm.estimators.ties import check_ties
 
 MANY = 10**9
 
@@ -46,6 +47,32 @@ def test_rows_are_the_same_in_memory_and_on_disk(table, tmp_path, n_bytes):
     np.testing.assert_array_equal(loaded.weight, table["w"].to_numpy())
     assert isinstance(loaded.target, Labels)
     assert [loaded.target.names[code] for code in loaded.target.codes] == table["kind"].to_pylist()
+
+
+@pytest.mark.parametrize("n_bytes", [0, MANY])
+@pytest.mark.parametrize("kind", ["text", "dictionary", "large integers", "dates", "decimals"])
+def test_groups_are_told_apart_whatever_their_type(tmp_path, kind, n_bytes):
+    number = np.random.default_rng(0).integers(0, 300, 3000)
+    values = {
+        "text": lambda: pa.array([f"{n}" for n in number]),
+        "dictionary": lambda: pa.array([f"{n}" for n in number]).dictionary_encode(),
+        "large integers": lambda: pa.array(number + 2**62),
+        "dates": lambda: pa.array(number.astype(np.int32)).cast(pa.date32()),
+        "decimals": lambda: pa.array(number).cast(pa.decimal128(38, 10)),
+    }[kind]()
+    table = pa.table({"x": np.arange(3000.0), "y": np.arange(3000.0), "who": values})
+    loaded = load(open_file(table), Roles("y", groups="who"), MemoryBudget(n_bytes, str(tmp_path)))
+    assert loaded.table.labels == ("x",)
+    ties = check_ties(loaded.groups, None, np.ones(3000))
+    assert len({*zip(ties.number.tolist(), number.tolist(), strict=True)}) == len(np.unique(number))
+
+
+def test_a_missing_group_is_refused_with_its_row(tmp_path):
+    table = pa.table({"x": [1.0, 2.0], "y": [1.0, 2.0], "who": ["a", None]})
+    with pytest.raises(
+        InvalidData, match="the column 'who' of the data frame is missing at row 2, but every row needs its"
+    ):
+        load(open_file(table), Roles("y", groups="who"), MemoryBudget(MANY, str(tmp_path)))
 
 
 def test_categories_and_dates_are_encoded_as_those_of_a_data_frame_whatever_their_order(tmp_path):

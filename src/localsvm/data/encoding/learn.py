@@ -23,6 +23,7 @@ from localsvm.data.encoding.numbers import TRANSFORMS, learn_numbers, numbers_as
 from localsvm.data.encoding.signature import Signatures, sign
 from localsvm.data.encoding.target_means import FoldedTargets, Nesting, TargetMeans, learn_means
 from localsvm.data.table import Table, each_column
+from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray, IndexArray
 from localsvm.errors import InvalidData
 
@@ -46,7 +47,7 @@ def learn_encoding(
     weight: FloatArray,
     *,
     impute: bool = True,
-    groups: NDArray[np.integer] | None = None,
+    ties: Ties | None = None,
     transforms: Collection[str] = TRANSFORMS,
     seed: int = 0,
 ) -> LearnedEncoding:
@@ -62,8 +63,8 @@ def learn_encoding(
         Weights of the rows; those of weight 0 are as if absent.
     impute : bool
         Whether values may be missing in rows that are encoded later.
-    groups : ndarray of int of shape (n_rows,), optional
-        Rows of a group share a fold. By default each row is a group of its own, with its duplicates.
+    ties : Ties, optional
+        Rows of a group share a fold, or those of a block of time. By default each row has its own, with its duplicates.
     transforms : collection of {"plain", "log", "rank"}
         Transforms of numbers that views will use.
     seed : int
@@ -89,11 +90,11 @@ def learn_encoding(
     [[0.0, -0.75, 2.01, 0.0, 0.0], [0.01, -0.71, 2.01, 0.0, 0.0]]
     """
     inputs = distinct_inputs(table.X, weight)
-    units = distinct_units(inputs, targets, weight, groups)
+    units = distinct_units(inputs, targets, weight, None if ties is None else ties.number)
     signatures = sign(table, inputs, units)
     numbers = learn_numbers(table, inputs.rows, inputs.weight, signatures.columns, transforms)
     cycles = learn_cycles(table, inputs.rows, inputs.weight, signatures.columns)
-    fold = content_folds(inputs, signatures.inputs, groups, seed)
+    fold = content_folds(inputs, signatures.inputs, ties, seed)
     categories = _learn_categories(table, inputs, units, signatures, fold)
     encoding = Encoding(
         kinds=tuple(_kind(table, j, signatures.empty) for j in range(table.n_columns)),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from localsvm.data.disk import RowFile
 from localsvm.data.files.numbers import CategoryCodes, check_target, check_weight, number_type, to_numbers
-from localsvm.data.files.table import BATCH_ROWS, Schema, TableFile
+from localsvm.data.files.table import BATCH_ROWS, Column, Schema, TableFile
 from localsvm.data.labels import Labels
 from localsvm.data.source import block_rows
 from localsvm.data.table import Table
@@ -27,19 +27,27 @@ OnRows = Callable[[int, int | None], None]
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns of a file are the target, the weights and the features."""
+    """Which columns of a file are the target, the weights, the groups or times, and the features."""
 
     target: str
     weight: str | None = None
     features: tuple[str, ...] | None = None
-    """Default: all columns that have no other role."""
+    """Default: all columns that have no other role. Groups and times are features if they are named here."""
     ignored: tuple[str, ...] = ()
+    groups: str | None = None
+    time: str | None = None
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        """Columns of groups and of times, at most one of each."""
+        return tuple(name for name in (self.groups, self.time) if name is not None)
 
     def features_in(self, schema: Schema, file: str) -> tuple[str, ...]:
         """Return the names of the features; raise `InvalidData` if columns are missing."""
         others = [self.target, *([self.weight] if self.weight else []), *self.ignored]
-        schema.require([*others, *(self.features or ())], file)
-        names = tuple(name for name in self.features or schema.names if name not in others)
+        schema.require([*others, *self.ties, *(self.features or ())], file)
+        unnamed = [name for name in schema.names if name not in self.ties]
+        names = tuple(name for name in self.features or unnamed if name not in others)
         if not names:
             raise InvalidData(f"{file} has no features: its only columns are {', '.join(map(repr, others))}.")
         return names
@@ -60,6 +68,8 @@ class Loaded:
     table: Table
     target: NDArray[Any] | Labels
     weight: NDArray[np.float64] | None
+    groups: NDArray[Any] | None = None
+    time: NDArray[Any] | None = None
 
 
 def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | None = None) -> Loaded:
@@ -99,13 +109,16 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
     rows = _GrowingRows(number_type(schema, names), len(names), budget)
     target = _Target(roles.target, file)
     weight: list[NDArray[np.float64]] | None = [] if roles.weight else None
-    wanted = (*names, roles.target, *([roles.weight] if roles.weight else []))
+    ties = {name: _Ties(name, file, ordered=name == roles.time) for name in roles.ties}
+    wanted = (*names, roles.target, *([roles.weight] if roles.weight else []), *ties)
     for batch in file.batches(wanted, block_rows(len(wanted), BATCH_ROWS)):
         first_row = 1 + len(rows)
         target.add(batch.column(roles.target), first_row)
         if weight is not None:
             weight.append(to_numbers(batch, [str(roles.weight)])[:, 0].astype(np.float64))
             check_weight(weight[-1], str(roles.weight), file.name, first_row)
+        for name, column in ties.items():
+            column.add(batch.column(name), first_row)
         rows.append(to_numbers(batch, names, codes=codes, dates=dates))
         if on_rows is not None:
             on_rows(len(rows), file.n_rows)
@@ -114,7 +127,13 @@ def load(file: TableFile, roles: Roles, budget: MemoryBudget, on_rows: OnRows | 
     categories = {j: codes[name].names for j, name in enumerate(names) if name in codes}
     days = frozenset(j for j, name in enumerate(names) if name in dates)
     table = Table(rows.finish(), categories, days, names if schema.named else None, names, first_row=1)
-    return Loaded(table, target.finish(), None if weight is None else np.concatenate(weight))
+    return Loaded(
+        table,
+        target.finish(),
+        None if weight is None else np.concatenate(weight),
+        groups=None if roles.groups is None else ties[roles.groups].finish(),
+        time=None if roles.time is None else ties[roles.time].finish(),
+    )
 
 
 class _GrowingRows:
@@ -173,3 +192,35 @@ class _Target:
         # All numbers of a csv file are floats, but classes are named 1 and 2, not 1.0 and 2.0.
         is_whole = values.dtype.kind == "f" and np.abs(values).max() < 2**53 and (values == np.floor(values)).all()
         return values.astype(np.int64) if is_whole else values
+
+
+class _Ties:
+    """The column of groups or of times, none of them missing: numbers, dates, or of groups numbers for text."""
+
+    def __init__(self, name: str, file: TableFile, *, ordered: bool) -> None:
+        self._name, self._file = name, file.name
+        column = file.schema[name] if name in file.schema else Column(name, pa.float64(), "number")
+        if column.kind == "other" or (ordered and column.kind == "category"):
+            what = "times as numbers or dates" if ordered else "groups as text, numbers or dates"
+            raise InvalidData(f"the column {name!r} of {file.name} has type {column.type}: give {what}.")
+        self._is_text = column.kind == "category"
+        self._numbers: dict[Any, int] = {}
+        self._parts: list[NDArray[Any]] = []
+
+    def add(self, column: Any, first_row: int) -> None:
+        missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+        if missing.any():
+            raise InvalidData(
+                f"the column {self._name!r} of {self._file} is missing at row {first_row + int(missing.argmax())}, but "
+                "every row needs its group or time. Drop such rows."
+            )
+        if self._is_text:
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            names = encoded.dictionary.to_pylist()
+            numbers = np.array([self._numbers.setdefault(name, len(self._numbers)) for name in names], dtype=np.int64)
+            self._parts.append(numbers[encoded.indices.to_numpy(zero_copy_only=False)])
+        else:
+            self._parts.append(column.to_numpy(zero_copy_only=False))
+
+    def finish(self) -> NDArray[Any]:
+        return np.concatenate(self._parts)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from shell import FAST
 from sklearn.metrics import confusion_matrix
 
 import localsvm
@@ -144,6 +145,22 @@ def test_files_are_converted(shell, toy_files):
     assert shell.json("convert", "test.parquet", "again.csv")["rows"] == 300
     first, second = (pa_csv.read_csv(path) for path in (toy_files / "test.csv", shell.path("again.csv")))
     assert first.equals(second.cast(first.schema))
+
+
+def test_a_file_with_labels_of_another_name_becomes_libsvm(shell):
+    shell.path("a.csv").write_text("size,age,digit\n0.5,0,7\n0,31,2\n")
+    found = shell.refused("convert", "a.csv", "a.libsvm", code=3)
+    assert "there is no column 'target'. Give --target, one of 'size', 'age', 'digit'." in found
+    shell.run("convert", "a.csv", "a.libsvm", "--target", "digit")
+    assert shell.path("a.libsvm").read_text().split("\n")[:2] == ["7 1:0.5 2:0", "2 2:31"]
+    shell.run("convert", "a.libsvm", "again.csv", "-t", "digit")
+    assert shell.path("again.csv").read_text().startswith('"digit","1","2"')
+
+
+def test_a_regression_has_no_probabilities(shell, toy_files):
+    shell.run("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST)
+    found = shell.refused("predict", "model.lsvm", toy_files / "test.csv", "--probabilities", code=2)
+    assert "--probabilities: model.lsvm is a regression (LocalSVR)" in found
 
 
 def test_the_demo_saves_models_and_reports(shell):

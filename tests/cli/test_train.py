@@ -115,6 +115,7 @@ def test_missing_values_and_weights(shell, toy_files):
     shell.path("gaps.csv").write_text("\n".join(lines) + "\n")
     arguments = ("train", "gaps.csv", "-t", "kind", "--weight", "w", "--grid", 3)
     assert "column 'x1' has 58 missing values" in shell.refused(*arguments, code=3)
+    assert "or pass --missing impute." in shell.refused(*arguments, code=3)
     shell.run(*arguments, "--missing", "impute")
     assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1", "colour"]
 
@@ -127,12 +128,14 @@ def test_missing_values_and_weights(shell, toy_files):
         (("-t", "kind", "--levels", "0.1,0.9", "--task", "classify"), 2, "--levels are for --task quantile"),
         (("-t", "amount", "--task", "quantile", "--levels", "0.1,7"), 2, "give a number between 0 and 1"),
         (("-t", "amount", "--task", "regress", "--objective", "f1"), 2, "--objective: not an option of --task regress"),
-        (("-t", "kind", "--max-memory", "lots"), 2, "--max-memory='lots': give"),
+        (("-t", "kind", "--max-memory", "lots"), 2, "--max-memory lots: give a number of bytes or text like '8GB'"),
         (("-t", "kind", "-o", "nowhere/model.lsvm"), 2, "there is no directory"),
         (("-t", "kind", "-o", "."), 2, "is a directory"),
-        (("-t", "kind", "--objective", "luck"), 2, "objective='luck'"),
+        (("-t", "kind", "--cell-radius", "-2"), 2, "--cell-radius -2.0: a positive number is needed"),
+        (("-t", "kind", "--partition", "radius"), 2, "--partition radius needs --cell-radius"),
+        (("-t", "kind", "--jobs", "99999"), 2, "Give the number of threads.\n"),
         (("-t", "kind", "--weight", "wait"), 3, "lacks the column 'wait'"),
-        (("-t", "kind", "--format", "xml"), 2, "format='xml' is unknown"),
+        (("-t", "kind", "--format", "xml"), 2, "--format xml is unknown"),
     ],
 )
 def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments, code, message):
@@ -140,6 +143,41 @@ def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments,
     assert found.startswith("Error: ")
     assert message in found
     assert list(shell.directory.iterdir()) == []
+
+
+INDEXED = [
+    ("named", lambda rows, path: rows.set_index("row").to_parquet(path.with_suffix(".parquet"))),
+    ("unnamed", lambda rows, path: rows.drop(columns="row").to_parquet(path.with_suffix(".parquet"))),
+    ("csv", lambda rows, path: rows.drop(columns="row").to_csv(path.with_suffix(".csv"))),
+]
+
+
+@pytest.mark.parametrize(("name", "write"), INDEXED, ids=[name for name, _ in INDEXED])
+def test_the_index_of_a_shuffled_frame_is_left_out_with_a_note(shell, name, write):
+    rows = toy_table(200).to_pandas()[["x0", "x1", "kind"]].assign(row=range(200))
+    write(rows.sample(frac=1, random_state=0), shell.path("rows"))
+    (file,) = shell.directory.iterdir()
+    done = shell.run("train", file.name, "-t", "kind", "--grid", 2)
+    assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1"]
+    assert "Note: left out as the index of a data frame: " in done.stderr
+    assert "--feature" in done.stderr
+    assert shell.json("evaluate", "model.lsvm", file.name)["n_rows"] == 200
+
+
+def test_an_index_is_used_where_it_is_asked_for(shell):
+    toy_table(200).to_pandas()[["x0", "kind"]].sample(frac=1, random_state=0).to_parquet(shell.path("rows.parquet"))
+    features = ("--feature", "x0", "--feature", "__index_level_0__")
+    done = shell.run("train", "rows.parquet", "-t", "kind", "--grid", 2, *features)
+    assert localsvm.load(shell.path("model.lsvm")).n_features_in_ == 2
+    assert "left out" not in done.stderr
+
+
+def test_a_column_that_numbers_the_rows_is_noted(shell, toy_files):
+    options = ("-t", "kind", "--ignore", "amount", "--grid", 2)
+    done = shell.run("train", toy_files / "train.csv", *options)
+    assert "Note: rising from row to row, as a row number or an id does: 'id'." in done.stderr
+    assert "--ignore id" in done.stderr
+    assert "rising" not in shell.run("train", toy_files / "train.csv", *options, "--ignore", "id").stderr
 
 
 def test_a_missing_file_is_named(shell):

@@ -429,6 +429,9 @@ def convert(
     source: Data,
     destination: Annotated[str, typer.Argument(help="File to write; the ending determines the format.")],
     file: dict[str, Any],
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="Column with the labels, which LIBSVM format writes first.")
+    ] = "target",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -437,5 +440,6 @@ def convert(
     Examples
     --------
         localsvm convert flights.csv.gz flights.parquet
+        localsvm convert digits.parquet digits.libsvm --target digit
     """
-    run_convert(source, destination, file, Output(json, quiet))
+    run_convert(source, destination, file | {"target": target}, Output(json, quiet))

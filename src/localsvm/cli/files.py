@@ -15,6 +15,7 @@ from localsvm.cli.progress import Work
 from localsvm.data.files import FileOptions, Schema, TableFile, convert_file, open_file, open_writer
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.stored import estimator_of, user_info
 from localsvm.evaluation import Evaluation
 from localsvm.evaluation.streaming import evaluate_file, predict_batches
@@ -34,6 +35,11 @@ def run_predict(
     """Predict the rows of a file and write the predictions to another one."""
     begin = time.perf_counter()
     opened = _Opened.of(model, jobs)
+    if probabilities and not isinstance(opened.estimator, LocalSVC):
+        raise InvalidParameter(
+            f"--probabilities: {model} is a regression ({type(opened.estimator).__name__}), which predicts numbers. "
+            "Leave the option out."
+        )
     source = open_file(data, FileOptions(**file))
     with Work(quiet=out.quiet) as work:
         batches = predict_batches(

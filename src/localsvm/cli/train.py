@@ -14,9 +14,11 @@ import pyarrow as pa
 import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
+from localsvm.cli.columns import column_notes
 from localsvm.cli.failures import STOPPED
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
+from localsvm.cli.wording import in_options
 from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
 from localsvm.data.files.formats import STANDARD
@@ -29,6 +31,7 @@ from localsvm.estimators.parameters import check_memory
 from localsvm.fit.forecast import Forecast
 from localsvm.fit.memory import available_memory, give_back_large_blocks
 from localsvm.storage.checkpoint import Checkpoint
+from localsvm.storage.kept_cells import count_cells
 from localsvm.storage.manifest import NAME as MANIFEST
 from localsvm.storage.manifest import read_manifest
 
@@ -86,14 +89,15 @@ def run_train(options: TrainOptions, out: Output) -> None:
     """Read, fit, save, and print a summary."""
     begin = time.perf_counter()
     _check_output(options)
-    with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
+    work = Work(quiet=out.quiet)
+    try:
+        with work, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
             done = _train(options, work)
-        except KeyboardInterrupt:
-            raise typer.Exit(_stopped(options, work)) from None
-    for warning in dict.fromkeys(str(found.message) for found in caught):
-        out.note(f"Note: {warning}")
+            for warning in caught:
+                work.note(in_options(str(warning.message)))
+    except KeyboardInterrupt:
+        raise typer.Exit(_stopped(options, work)) from None
     out.result(_summary(done, options, time.perf_counter() - begin))
 
 
@@ -113,8 +117,7 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
         _check_columns(options.checkpoint, columns)
         info = {"train": _for_resume(options, task), "columns": columns}
         estimator.checkpoint = Checkpoint(options.checkpoint, info)
-    work.phase("scaling and partitioning")
-    estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work.train)
+    estimator.fit(loaded.table, loaded.target, loaded.weight, callback=work)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
     return _Trained(estimator, task, len(loaded.table.X))
@@ -144,8 +147,7 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         read = time.perf_counter() - begin
         task = _task(options, loaded)
         estimator = _estimator(task, options)
-        work.phase("scaling and partitioning")
-        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work.train)
+        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, callback=work)
     out.result(_forecast(forecast, task, read), title="Forecast")
 
 
@@ -154,8 +156,7 @@ def run_advice(options: TrainOptions, out: Output) -> None:
     with Work(quiet=out.quiet) as work:
         loaded = _load(options, work)
         estimator = _estimator(_task(options, loaded), options)
-        work.phase("scaling and partitioning")
-        verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work.train)
+        verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
     if out.json:
@@ -182,6 +183,8 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
     )
     roles = Roles(options.target, options.weight, options.features, options.ignore)
     loaded = load(file, roles, _memory_budget(options), work.read)
+    for note in column_notes(file.schema, roles, loaded):
+        work.note(note)
     if isinstance(loaded.table.X, RowFile):  # return unused memory to the system
         give_back_large_blocks()
         pa.default_memory_pool().release_unused()
@@ -189,7 +192,7 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
 
 
 def _memory_budget(options: TrainOptions) -> MemoryBudget:
-    limit = check_memory("--max-memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
+    limit = check_memory("max_memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
     directory = options.workspace or str(Path(options.output).resolve().parent)
     return MemoryBudget(int(_MEMORY_FOR_ROWS * limit), directory)
 
@@ -236,12 +239,13 @@ def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
 
 
 def _stopped(options: TrainOptions, work: Work) -> int:
-    done = f"{work.last.cells_done} of {work.last.n_cells} cells" if work.last else "No cells yet"
     if options.checkpoint is None:
         typer.echo("Interrupted; nothing was saved. Use --checkpoint DIR to save finished cells.", err=True)
     else:
+        of_all = f" of {work.last.n_cells}" if work.last else ""
         typer.echo(
-            f"Interrupted. {done} saved in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
+            f"Interrupted. {count_cells(options.checkpoint)}{of_all} cells are kept in {options.checkpoint}. Continue "
+            f"with: localsvm resume {options.checkpoint}",
             err=True,
         )
     return STOPPED

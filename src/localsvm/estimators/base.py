@@ -25,7 +25,7 @@ from localsvm.estimators.columns import encode_training_rows
 from localsvm.estimators.effort import check_effort, choose_grid, count_members, member_columns
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
-from localsvm.estimators.progress import ProgressBar
+from localsvm.estimators.progress import listening
 from localsvm.estimators.state import ENCODING, MEMBER, MemberValues, estimator_values, storable
 from localsvm.estimators.warn import warn_of_edges, warn_of_precision
 from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
@@ -33,7 +33,7 @@ from localsvm.fit.fit import FitResult
 from localsvm.fit.forecast import Forecast, forecast_fit
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings, LearningTask, resolve
-from localsvm.fit.training import OnProgress, Progress
+from localsvm.fit.training import OnProgress
 from localsvm.model.ensemble import Member, MemberRows, mean_scores
 from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
@@ -198,7 +198,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             number of samples, not to one.
         callback : callable, optional
             Called about ten times a second with a `Progress`: cells_done, n_cells, samples_done,
-            n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit.
+            n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit. If it has a
+            method `stage`, that is called with the name of each stage as it begins ("scaling", "relevance",
+            "partition", "cells", "calibration"), and with the number of the member and of all members.
 
         Returns
         -------
@@ -216,14 +218,8 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         (1,)
         """
         data = check_training_data(self, X, y, sample_weight)
-        listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
-        listeners += [callback] if callback is not None else []
-
-        def on_progress(progress: Progress) -> None:
-            for listener in listeners:
-                listener(progress)
-
-        fitted = fit_ensemble(data.members, on_progress if listeners else None)
+        with listening(callback, draws=self.verbose > 0) as on_progress:
+            fitted = fit_ensemble(data.members, on_progress)
         self._set_fitted(fitted, data.task, data.settings.seed, data.columns)
         # Warnings point at the line that called fit: past warn_of_... and this method.
         warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)

@@ -18,7 +18,7 @@ from localsvm.decision.blend import blend_models
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings
-from localsvm.fit.training import OnProgress, Progress
+from localsvm.fit.training import OnProgress, Progress, tell_stage
 from localsvm.model.ensemble import Member
 
 _SEED_STEP = 1_000_003  # between members: fits of neighbouring random states share none
@@ -65,7 +65,7 @@ def fit_ensemble(plans: Sequence[MemberPlan], on_progress: OnProgress | None = N
     keys = row_keys(first.hashes(plans[0].settings.seed, plans[0].settings.n_threads), first.y)
     results = []
     for number, plan in enumerate(plans):
-        own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))
+        own, listener = plan.numbered(number), on_progress and _Part(on_progress, number, len(plans))
         results.append(fit_model(replace(own.rows, key=keys), own.settings, listener))
     return _weighted(plans, results)
 
@@ -82,21 +82,27 @@ def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult]) -> Ense
     )
 
 
-def _part_of(on_progress: OnProgress | None, number: int, count: int) -> OnProgress | None:
-    """Return a listener to one of several fits, which tells another of the progress of all."""
-    if on_progress is None:
-        return None
+@dataclass
+class _Part:
+    """A listener to one of several fits, which tells another of the progress of all."""
 
-    def tell(progress: Progress) -> None:
-        on_progress(
+    listener: OnProgress
+    number: int
+    count: int
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell of the progress of all fits."""
+        self.listener(
             replace(
                 progress,
-                cells_done=number * progress.n_cells + progress.cells_done,
-                n_cells=count * progress.n_cells,
-                samples_done=number * progress.n_samples + progress.samples_done,
-                n_samples=count * progress.n_samples,
-                samples_restored=number * progress.n_samples + progress.samples_restored,
+                cells_done=self.number * progress.n_cells + progress.cells_done,
+                n_cells=self.count * progress.n_cells,
+                samples_done=self.number * progress.n_samples + progress.samples_done,
+                n_samples=self.count * progress.n_samples,
+                samples_restored=self.number * progress.n_samples + progress.samples_restored,
             )
         )
 
-    return tell
+    def stage(self, name: str, *_: int) -> None:
+        """Tell which stage of which fit begins."""
+        tell_stage(self.listener, name, self.number + 1, self.count)

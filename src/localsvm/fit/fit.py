@@ -19,7 +19,7 @@ from localsvm.decision.decide import Decision, FittedDecision, OutOfFoldScores, 
 from localsvm.fit.memory import MemoryLimit
 from localsvm.fit.prepare import TargetRows, check_memory, prepare
 from localsvm.fit.settings import FitSettings
-from localsvm.fit.training import OnProgress, train_cells
+from localsvm.fit.training import OnProgress, tell_stage, train_cells
 from localsvm.model.local_model import LocalModel
 from localsvm.model.table import CellTable
 from localsvm.storage.checkpoint import OpenCheckpoint, open_checkpoint
@@ -52,17 +52,20 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
     with _checkpoint(settings, data) as checkpoint:
         limit = MemoryLimit.of(settings.max_memory)
         check_memory(data.X.shape, settings, limit)
+        tell_stage(on_progress, "scaling")
         hashes = data.hashes(settings.seed, settings.n_threads)
         if checkpoint is not None:
             checkpoint.check_data(hashes, data.y, data.weight)
         hashed = time.perf_counter()
-        prepared = prepare(data, hashes, settings, limit)
+        prepared = prepare(data, hashes, settings, limit, on_progress)
         del hashes
         kept = None if checkpoint is None else checkpoint.cells(prepared.members, prepared.scaling, reduction)
         directory = settings.workspace
         spool = None if directory is None else Spool(directory, prepared.n_features, reduction)
+        tell_stage(on_progress, "cells")
         cells = train_cells(prepared.tasks, prepared.sizes, prepared.cell, prepared.plan, on_progress, kept, spool)
     trained = time.perf_counter()
+    tell_stage(on_progress, "calibration")
     of_cells = [cell.seconds for cell in cells]
     seconds = {**prepared.seconds, **{phase: math.fsum(found[phase] for found in of_cells) for phase in PHASES}}
     seconds["scaling"] += hashed - begin

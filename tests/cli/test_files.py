@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -176,6 +177,13 @@ def test_help_has_examples(shell, command):
     text = shell.run(command, "--help").stdout
     assert f"localsvm {command}" in text.replace("\n", " ")
     assert "Example" in text
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "convert"])
+def test_help_shows_choices_and_no_types_of_python(shell, command):
+    text = shell.run(command, "--help").stdout
+    assert "<csv|libsvm|" in text
+    assert not re.search(r"<bool>|list\[|int range|<str>", text)
 
 
 def test_without_arguments_the_commands_are_listed(shell):

@@ -135,7 +135,6 @@ def test_missing_values_and_weights(shell, toy_files):
         (("-t", "kind", "--partition", "radius"), 2, "--partition radius needs --cell-radius"),
         (("-t", "kind", "--jobs", "99999"), 2, "Give the number of threads.\n"),
         (("-t", "kind", "--weight", "wait"), 3, "lacks the column 'wait'"),
-        (("-t", "kind", "--format", "xml"), 2, "--format xml is unknown"),
     ],
 )
 def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments, code, message):
@@ -143,6 +142,12 @@ def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments,
     assert found.startswith("Error: ")
     assert message in found
     assert list(shell.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--format", "--objective", "--class-weight"])
+def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(shell, toy_files, option):
+    found = shell.refused("train", toy_files / "train.parquet", "-t", "kind", option, "luck", code=2)
+    assert {"--format": "parquet", "--objective": "log_loss", "--class-weight": "balanced"}[option] in found
 
 
 INDEXED = [

@@ -15,6 +15,7 @@ import localsvm
 from localsvm.cli.demo import run_demo
 from localsvm.cli.failures import failures_as_messages
 from localsvm.cli.files import run_convert, run_evaluate, run_inspect, run_predict, run_report
+from localsvm.cli.help import Command
 from localsvm.cli.output import Output
 from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
 
@@ -32,6 +33,9 @@ Scaling = StrEnum("Scaling", ["auto", "minmax", "standard", "quantile", "none"])
 Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace", "manhattan"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
+Objective = StrEnum("Objective", ["accuracy", "log_loss", "balanced_accuracy", "tpr_tnr", "f1"])
+ClassWeight = StrEnum("ClassWeight", ["balanced"])
+Format = StrEnum("Format", ["csv", "libsvm", "parquet", "arrow", "npz", "npy"])
 Effort = StrEnum("Effort", ["fast", "default", "best"])
 
 _READING = "File format"
@@ -60,10 +64,7 @@ Data = Annotated[str, typer.Argument(help="csv, LIBSVM, parquet, Arrow or npz fi
 
 def file_options(
     format: Annotated[
-        str | None,
-        typer.Option(
-            help="csv, libsvm, parquet, arrow, npz or npy; by default from the file name.", rich_help_panel=_READING
-        ),
+        Format | None, typer.Option(help="By default from the file name.", rich_help_panel=_READING)
     ] = None,
     delimiter: Annotated[
         str | None, typer.Option(help="Delimiter of a csv file; detected by default.", rich_help_panel=_READING)
@@ -90,7 +91,7 @@ def file_options(
 ) -> dict[str, Any]:
     """Return the arguments of `FileOptions` that were given."""
     given = {
-        "format": format,
+        "format": None if format is None else format.value,
         "delimiter": "\t" if delimiter == "\\t" else delimiter,
         "header": header,
         "encoding": encoding,
@@ -129,7 +130,7 @@ def _commands(
     pass
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def demo(
     rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows per data set.")] = 15000,
@@ -146,7 +147,7 @@ def demo(
     run_demo(rows, jobs, keep)
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def train(
@@ -181,17 +182,14 @@ def train(
         typer.Option(help="Levels of quantiles or expectiles, such as 0.1,0.5,0.9.", rich_help_panel=_LEARNING),
     ] = None,
     class_weight: Annotated[
-        str | None,
+        ClassWeight | None,
         typer.Option(
-            help='"balanced" gives rare classes the same total weight as frequent ones.', rich_help_panel=_LEARNING
+            help="balanced: rare classes have the same total weight as frequent ones.", rich_help_panel=_LEARNING
         ),
     ] = None,
     objective: Annotated[
-        str | None,
-        typer.Option(
-            help="Purpose: log_loss (probabilities), accuracy, balanced_accuracy, tpr_tnr or f1.",
-            rich_help_panel=_LEARNING,
-        ),
+        Objective | None,
+        typer.Option(help="What the classifier is for; log_loss: probabilities.", rich_help_panel=_LEARNING),
     ] = None,
     false_alarm: Annotated[
         float | None, typer.Option(help="Upper bound on the false alarm rate.", rich_help_panel=_LEARNING)
@@ -278,7 +276,11 @@ def train(
         "max_memory": max_memory,
         "n_jobs": jobs,
     }
-    extra = {"class_weight": class_weight, "objective": objective, "false_alarm": false_alarm}
+    extra = {
+        "class_weight": None if class_weight is None else class_weight.value,
+        "objective": None if objective is None else objective.value,
+        "false_alarm": false_alarm,
+    }
     parameters |= {name: value for name, value in extra.items() if value is not None}
     options = TrainOptions(
         data=data,
@@ -305,7 +307,7 @@ def _levels(text: str | None) -> tuple[float, ...]:
         raise typer.BadParameter(f"{text!r}: give numbers such as 0.1,0.5,0.9.", param_hint="--levels") from None
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def resume(
     checkpoint: Annotated[Path, typer.Argument(help="Directory that was given to `train --checkpoint`.", exists=True)],
@@ -321,7 +323,7 @@ def resume(
     run_train(TrainOptions.read(checkpoint), Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def predict(
@@ -354,7 +356,7 @@ def predict(
     run_predict(model, data, output, tuple(keep or ()), probabilities, jobs, file, Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def evaluate(
@@ -380,7 +382,7 @@ def evaluate(
     run_evaluate(model, data, target, weight, worst, jobs, file, Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def inspect(
     model: Model,
@@ -397,7 +399,7 @@ def inspect(
     run_inspect(model, verify, Output(json))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def report(
@@ -422,7 +424,7 @@ def report(
     run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def convert(

@@ -11,12 +11,16 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from localsvm.data.dates import is_date
 from localsvm.data.encoding import Encoding
 from localsvm.data.frames import has_only_numbers, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.data.table import Table
 from localsvm.errors import InvalidData
+
+_NOT_DATES = tuple(f"real number, not {kind!r}" for kind in ("Timestamp", "datetime.datetime", "datetime.date"))
+"""How Python's refusal to make a number of a date ends."""
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
@@ -138,7 +142,8 @@ def _explain_refusal(error: Exception, X: Any) -> Exception:
             "real and the imaginary part as two columns."
         )
     text = isinstance(error, ValueError) and message.startswith("could not convert string")
-    if text or isinstance(error, np.exceptions.DTypePromotionError):
+    dates = isinstance(error, TypeError) and message.endswith(_NOT_DATES)
+    if text or dates or isinstance(error, np.exceptions.DTypePromotionError):
         return _first_non_number(X) or error
     return error
 
@@ -152,6 +157,14 @@ def _first_non_number(X: Any) -> InvalidData | None:
             except (TypeError, ValueError):
                 return InvalidData(
                     f"column {_label(names, column)} has values that are not numbers (first at row "
-                    f"{row}: {value!r}). Give a data frame, whose text columns are categories, or drop it."
+                    f"{row}: {value!r}). {_advice(X, value)}"
                 )
     return None
+
+
+def _advice(X: Any, value: object) -> str:
+    kind = "dates" if is_date(value) else "text"
+    if is_frame(X):  # at fit it is read as it is
+        return f"In training it was numbers: give numbers, or train with the {kind}."
+    columns = "dates are understood" if kind == "dates" else "text columns are categories"
+    return f"Give a data frame, whose {columns}, or drop it."

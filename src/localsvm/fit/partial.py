@@ -18,7 +18,9 @@ from localsvm.fit.prepare import Prepared, TargetRows, check_memory, prepare
 from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress, tell_stage, train_cells
 
-_PILOT_CELLS = 40
+PILOT_CELLS = 40
+"""At most so many cells of a large fit are trained for its forecast."""
+
 # The seconds of a cell grow with the square of its rows, less where solves are easy.
 _GROWTH = 1.7
 
@@ -65,7 +67,7 @@ def fit_partially(
     return PartialFit(prepared, choice, cells, ready - begin + all_seconds)
 
 
-def spread_by_size(sizes: NDArray[np.intp], count: int = _PILOT_CELLS) -> NDArray[np.intp]:
+def spread_by_size(sizes: NDArray[np.intp], count: int = PILOT_CELLS) -> NDArray[np.intp]:
     """Return the numbers of some cells, evenly spread over the sorted sizes."""
     by_size = np.argsort(sizes, kind="stable")
     count = min(count, len(sizes))

@@ -33,7 +33,7 @@ def test_a_choice_at_the_edge_recommends_a_wider_grid():
     grid = Grid(n_widths=3, width=(1e-5, 0.1), n_lams=2)
     found = titles(LocalSVC(grid=grid, random_state=0).fit(X, y))["Hyper-parameters at the edge of the grid"]
     assert found.is_warning
-    assert "Grid(width=(1e-05, 0.5))" in found.text
+    assert "grid=Grid(n_widths=4, n_lams=2, width=(1e-05, " in found.text
 
 
 def test_warnings_come_first(models):

@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import listening
 from localsvm.estimators.state import ENCODING, MEMBER, MemberValues, estimator_values, storable
-from localsvm.estimators.warn import warn_of_edges, warn_of_precision
+from localsvm.estimators.warn import warn_of_grid
 from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
 from localsvm.fit.fit import FitResult
 from localsvm.fit.forecast import Forecast, forecast_fit
@@ -221,9 +222,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         with listening(callback, draws=self.verbose > 0) as on_progress:
             fitted = fit_ensemble(data.members, on_progress)
         self._set_fitted(fitted, data.task, data.settings.seed, data.columns)
-        # Warnings point at the line that called fit: past warn_of_... and this method.
-        warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
-        warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
+        # Warnings point at the line that called fit: past warn_of_grid and this method.
+        cells = chain.from_iterable(member.model.cells for member in self.members_)
+        warn_of_grid(cells, data.settings.cell, stacklevel=3)
         return self
 
     def _set_fitted(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy as np
 from localsvm.cell.settings import CellSettings
 from localsvm.data.scaling import QuantileScaling
 from localsvm.estimators.effort import choose_grid
-from localsvm.estimators.warn import edge_sentences, precision_sentences
+from localsvm.estimators.warn import GridChoice, edge_sentences, grid_choices, precision_sentences
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.chunks import ChunkPartition
@@ -49,15 +50,19 @@ def recommend(estimator: Any, evaluation: Evaluation | None) -> list[Recommendat
 
 
 def _edges(estimator: Any) -> Iterator[Recommendation]:
-    for sentence in edge_sentences(estimator.model_.cells, _settings(estimator)):
+    for sentence in edge_sentences(_choices(estimator), _settings(estimator)):
         yield Recommendation(
             "Hyper-parameters at the edge of the grid", f"{sentence} Then fit again and compare the risks.", True
         )
 
 
 def _precision(estimator: Any) -> Iterator[Recommendation]:
-    for sentence in precision_sentences(estimator.model_.cells, _settings(estimator)):
+    for sentence in precision_sentences(_choices(estimator), _settings(estimator)):
         yield Recommendation("Some solves did not converge", sentence, True)
+
+
+def _choices(estimator: Any) -> list[GridChoice]:
+    return grid_choices(chain.from_iterable(member.model.cells for member in estimator.members_))
 
 
 def _settings(estimator: Any) -> CellSettings:

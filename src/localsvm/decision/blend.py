@@ -56,6 +56,19 @@ class KeyedScores:
         return KeyedScores(keys, self.scores[rows], self.y[rows], self.weight[rows])
 
 
+def blended(models: Sequence[KeyedScores], weights: FloatArray) -> KeyedScores:
+    """Return the weighted mean of the scores of the samples that all models have."""
+    used = [(model, weight) for model, weight in zip(models, weights.tolist(), strict=True) if weight > 0]
+    keys = used[0][0].key
+    for model, _ in used[1:]:
+        keys = np.intersect1d(keys, model.key, assume_unique=True)
+    first = used[0][0].at(keys)
+    scores = np.zeros(first.scores.shape)
+    for model, weight in used:
+        scores += weight * model.at(keys).scores
+    return KeyedScores(keys, scores, first.y, first.weight)
+
+
 def blend_models(reduction: Reduction, models: Sequence[KeyedScores]) -> FloatArray:
     """Return the weights of models whose weighted mean has the lowest out-of-fold risk, nearly."""
     if len(models) == 1:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
@@ -19,11 +19,14 @@ from localsvm.data.disk import RowFile
 from localsvm.data.encoding import Encoding
 from localsvm.data.encoding.words import Record, encoding_records, plain_records
 from localsvm.data.labels import Labels
+from localsvm.data.scaling import METHODS, AffineScaling
 from localsvm.data.source import RowSource
 from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
+from localsvm.decision.cross_validated import CvMeasures
 from localsvm.estimators.columns import encode_training_rows
 from localsvm.estimators.effort import check_effort, choose_grid, count_members, member_columns
+from localsvm.estimators.facts import FittedFacts
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.progress import listening
@@ -40,7 +43,20 @@ from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import assign_rows
 from localsvm.storage.model_file import StoredModel, write_model
-from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names, several
+from localsvm.storage.schema import (
+    NOT_NEGATIVE,
+    Fields,
+    added,
+    array,
+    integer,
+    items,
+    maybe,
+    names,
+    real,
+    several,
+    table,
+    text,
+)
 
 _ONE_MEMBER = MemberValues(1.0, "plain", True)
 CellRecord = dict[str, Any]
@@ -111,10 +127,19 @@ def _stored_members(stored: StoredModel, fitted: Fields, columns: Encoding | Non
     """Return the members of a model file; files from before there were ensembles have one."""
     known = fitted.read("members_", added(several(MEMBER), before=(_ONE_MEMBER,)))
     models = (stored.model, *stored.others)
+    scalings = fitted.read("scalings", added(items(text("", "none", *METHODS)), before=("",) * len(models)))
+    models = tuple(_with_scaling(model, method) for model, method in zip(models, scalings, strict=False))
     if len(known) != len(models):
         raise fitted.refuse(f"it has {len(known)} weights of {len(models)} members")
     views = [None if columns is None else columns.view(values.numbers, values.levels) for values in known]
     return tuple(Member(model, values.weight, view) for model, values, view in zip(models, known, views, strict=True))
+
+
+def _with_scaling(model: LocalModel, method: str) -> LocalModel:
+    """Return a model whose scaling has the name under which it was found."""
+    if not isinstance(model.scaling, AffineScaling):
+        return model
+    return replace(model, scaling=replace(model.scaling, method=method))
 
 
 def fitted_from(
@@ -135,7 +160,7 @@ def fitted_from(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LocalEstimator(BaseEstimator):  # type: ignore[misc]
+class LocalEstimator(FittedFacts):
     """Parameters and behavior common to all local SVMs."""
 
     effort: str = "default"
@@ -168,6 +193,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int = field(init=False)
     feature_names_in_: NDArray[Any] = field(init=False)
     _seed: int = field(init=False)
+    _cv: CvMeasures = field(init=False)
 
     @abstractmethod
     def _check_loss(self) -> None:
@@ -237,6 +263,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self.cells_ = result.table.records()
         self.n_cells_ = len(self.cells_)
         self._seed = seed
+        self._cv = fitted.cv
 
     def _feature_weights(self, weights: FloatArray) -> FloatArray:
         """Return the weights of given features, with mean one, from those of the model's columns.
@@ -332,17 +359,19 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             "columns_": maybe(ENCODING).write(self.columns_),
             "feature_relevance_": self.feature_relevance_,
             "seed": self._seed,
+            "cv": self._cv,
+            "scalings": tuple(member.model.scaling.method for member in self.members_),
         }
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         """Become what was saved: the inverse of `_fitted_values`."""
-        self.model_ = stored.model
         self.n_features_in_ = fitted.read("n_features_in_", integer(least=1))
         labels = fitted.read("feature_names_in_", maybe(names(self.n_features_in_)))
         if labels is not None:
             self.feature_names_in_ = labels
         self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
         self.members_ = _stored_members(stored, fitted, self.columns_)
+        self.model_ = self.members_[0].model
         for member in self.members_:
             width = member.view.width if member.view is not None else self.n_features_in_
             if width != member.model.n_features:
@@ -355,6 +384,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)
         self._seed = fitted.read("seed", integer(most=np.inf))
+        self._cv = fitted.read("cv", added(table(real()), before={}))
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of all estimators: what they take."""

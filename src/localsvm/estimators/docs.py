@@ -120,6 +120,12 @@ encoding_ : list of dict
 
 columns_ : Encoding or None
     The learned encoding; None if X is numeric and ``missing="error"``.
+cv_score_ : float
+    Score of out-of-fold predictions of the training samples, in the units of `score`.
+kernel_, scaling_ : str
+    The kernel and the scaling that were chosen; of members that differ, a tuple with those of each.
+feature_importances_ : ndarray of shape (n_features,)
+    `feature_relevance_`, so that the sum is one.
 n_features_in_ : int
     Number of features seen during fit; of a data frame, before categories are encoded.
 feature_names_in_ : ndarray of str

@@ -24,13 +24,14 @@ from localsvm.storage.checkpoint import Checkpoint
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SAME_KERNEL = {"rbf": "gauss"}  # as scikit-learn calls it
 _MOST_THREADS = 4096  # more than machines have cores, and less than systems refuse to start
 
 
 def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     """Check the parameters that all estimators have, before the data are read."""
     refits = ("combine", "retrain") if isinstance(estimator, ClassifierMixin) else ("combine", "retrain", "blend")
-    check_choice("kernel", estimator.kernel, ("auto", *KERNELS))
+    check_choice("kernel", estimator.kernel, ("auto", *KERNELS, *_SAME_KERNEL))
     check_choice("search", estimator.search, ("full", "racing"))
     check_choice("scaling", estimator.scaling, ("auto", *METHODS, None))
     check_choice("missing", estimator.missing, ("error", "impute"))
@@ -39,7 +40,7 @@ def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     radius = None if estimator.cell_radius is None else check_positive("cell_radius", estimator.cell_radius)
     return FitParameters(
         partition=PartitionPlan(estimator.partition, check_cell_size(estimator.cell_size), radius),
-        kernel=estimator.kernel,
+        kernel=_SAME_KERNEL.get(estimator.kernel, estimator.kernel),
         n_folds=check_integer("n_folds", estimator.n_folds, 1),
         refit=estimator.refit,
         search=estimator.search,

@@ -7,14 +7,16 @@ encoded and scaled in different ways; their partitions and folds differ by the s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from localsvm.data.content import row_keys
 from localsvm.data.encoding import View
-from localsvm.decision.blend import blend_models
+from localsvm.data.types import FloatArray
+from localsvm.decision.blend import KeyedScores, blend_models, blended
+from localsvm.decision.cross_validated import CvMeasures, cross_validated
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings
@@ -54,13 +56,15 @@ class EnsembleResult:
     """Which of the plans they are."""
     seconds: dict[str, float]
     """Of all members, also of those without a weight."""
+    cv: CvMeasures = field(default_factory=dict)
+    """Measures of the out-of-fold predictions of all members together."""
 
 
 def fit_ensemble(plans: Sequence[MemberPlan], on_progress: OnProgress | None = None) -> EnsembleResult:
     """Fit all members and weight them."""
     if len(plans) == 1:
         result = fit_model(plans[0].rows, plans[0].settings, on_progress)
-        return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
+        return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds, result.cv)
     first = plans[0].rows
     keys = row_keys(first.hashes(plans[0].settings.seed, plans[0].settings.n_threads), first.y)
     results = []
@@ -79,7 +83,15 @@ def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult]) -> Ense
         results=tuple(replace(results[number], keyed=None) for number in order),
         numbers=tuple(order),
         seconds={phase: sum(result.seconds[phase] for result in results) for phase in results[0].seconds},
+        cv=_cross_validated(plans[0].settings, scores, weights),
     )
+
+
+def _cross_validated(settings: FitSettings, scores: Sequence[KeyedScores], weights: FloatArray) -> CvMeasures:
+    if len(scores) < len(weights):
+        return {}
+    factors = settings.factors if settings.class_factor else None
+    return cross_validated(settings.cell.reduction, [blended(scores, weights)], None, factors)
 
 
 @dataclass

@@ -1,4 +1,7 @@
-"""The commands and their options, declared with typer; the work is done in the modules beside this one."""
+"""The commands and their options, declared with typer; the work is done in the modules beside this one.
+
+These are imported by the command that needs them: help and completion, at every TAB, do without scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,9 @@ from typing import Annotated, Any
 import typer
 
 import localsvm
-from localsvm.cli.demo import run_demo
 from localsvm.cli.failures import failures_as_messages
-from localsvm.cli.files import run_convert, run_evaluate, run_inspect, run_predict, run_report
 from localsvm.cli.help import Command
 from localsvm.cli.output import Output
-from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
 
 app = typer.Typer(
     help="Support vector machines for millions of rows, tuned automatically.",
@@ -144,6 +144,8 @@ def demo(
         localsvm demo
         localsvm demo --rows 2000 --keep demo/
     """
+    from localsvm.cli.demo import run_demo
+
     run_demo(rows, jobs, keep)
 
 
@@ -260,6 +262,8 @@ def train(
         localsvm train big.parquet -t label --dry-run
         localsvm train big.parquet -t label --advise
     """
+    from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
+
     parameters = {
         "effort": effort.value,
         "members": members,
@@ -320,6 +324,8 @@ def resume(
     --------
         localsvm resume cells/
     """
+    from localsvm.cli.train import TrainOptions, run_train
+
     run_train(TrainOptions.read(checkpoint), Output(json, quiet))
 
 
@@ -353,6 +359,8 @@ def predict(
         localsvm predict delay.lsvm new.parquet -o predicted.parquet
         localsvm predict delay.lsvm new.csv --keep id --probabilities > predicted.csv
     """
+    from localsvm.cli.files import run_predict
+
     run_predict(model, data, output, tuple(keep or ()), probabilities, jobs, file, Output(json, quiet))
 
 
@@ -379,6 +387,8 @@ def evaluate(
         localsvm evaluate delay.lsvm test.parquet
         localsvm evaluate delay.lsvm test.parquet --json
     """
+    from localsvm.cli.files import run_evaluate
+
     run_evaluate(model, data, target, weight, worst, jobs, file, Output(json, quiet))
 
 
@@ -396,6 +406,8 @@ def inspect(
         localsvm inspect delay.lsvm
         localsvm inspect delay.lsvm --verify
     """
+    from localsvm.cli.files import run_inspect
+
     run_inspect(model, verify, Output(json))
 
 
@@ -421,6 +433,8 @@ def report(
         localsvm report delay.lsvm
         localsvm report delay.lsvm --data test.parquet -o delay.html
     """
+    from localsvm.cli.files import run_report
+
     run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
 
 
@@ -444,4 +458,6 @@ def convert(
         localsvm convert flights.csv.gz flights.parquet
         localsvm convert digits.parquet digits.libsvm --target digit
     """
+    from localsvm.cli.files import run_convert
+
     run_convert(source, destination, file | {"target": target}, Output(json, quiet))

@@ -16,6 +16,9 @@ USAGE, DATA, SYSTEM, UNEXPECTED, STOPPED = 2, 3, 4, 70, 130
 """Exit codes: invalid options; invalid data or model; disk, memory, permissions; internal error; Ctrl-C."""
 
 
+_OPTIONAL = ("rich", "pyarrow")
+
+
 @contextmanager
 def failures_as_messages() -> Iterator[None]:
     """Turn exceptions of a command into a message and an exit code."""
@@ -35,6 +38,10 @@ def failures_as_messages() -> Iterator[None]:
         raise _end(f"Error: {in_options(str(error))}", USAGE) from None
     except LocalSVMError as error:
         raise _end(f"Error: {in_options(str(error))}", DATA) from None
+    except ModuleNotFoundError as error:
+        if error.name not in _OPTIONAL:
+            raise
+        raise _end(f"The command line needs the package {error.name!r}: pip install 'localsvm[cli]'", USAGE) from None
     except MemoryError:
         raise _end(
             "Error: out of memory. Use smaller cells (--cell-size) or a lower limit (--max-memory).", SYSTEM

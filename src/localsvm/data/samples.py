@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtr, ndtri
 
 N_WILDERNESS_AREAS = 4
 N_SOIL_TYPES = 40
@@ -134,7 +134,7 @@ def toy_posterior(X: ArrayLike) -> NDArray[np.float64]:
     positive, negative = _toy_gaussians(points.shape[1])
     prior_log_odds = np.log(POSITIVE_SHARE / (1 - POSITIVE_SHARE))
     log_odds = prior_log_odds + positive.log_density(points) - negative.log_density(points)
-    eta: NDArray[np.float64] = expit(log_odds)
+    eta: NDArray[np.float64] = scipy.special.expit(log_odds)
     return eta
 
 
@@ -204,12 +204,12 @@ class _BoxedGaussian:
 
     def quantile(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
         below, above = self._tails()
-        z: NDArray[np.float64] = ndtri(below + uniform * (above - below))
+        z: NDArray[np.float64] = scipy.special.ndtri(below + uniform * (above - below))
         return self.mean + self.std * z
 
     def _tails(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probabilities of lying below either edge of the box, by coordinate."""
-        return ndtr((-BOX - self.mean) / self.std), ndtr((BOX - self.mean) / self.std)
+        return scipy.special.ndtr((-BOX - self.mean) / self.std), scipy.special.ndtr((BOX - self.mean) / self.std)
 
 
 def _toy_gaussians(n_features: int) -> tuple[_BoxedGaussian, _BoxedGaussian]:

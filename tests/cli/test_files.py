@@ -68,7 +68,7 @@ def test_columns_without_names_are_matched_by_position_without_the_target(shell)
     shell.path("blind.csv").write_text("".join(row.replace(",a", "").replace(",b", "") for row in rows))
     assert shell.run("predict", "model.lsvm", "blind.csv", "--no-header").stdout == expected
     assert len(expected.splitlines()) == 41
-    assert shell.json("evaluate", "model.lsvm", "train.csv", "--no-header")["n_rows"] == 40
+    assert shell.json("evaluate", "model.lsvm", "train.csv", "--no-header")["rows"] == 40
 
 
 def test_missing_columns_are_named(shell, trained, toy_files):
@@ -119,7 +119,9 @@ def test_a_model_file_can_be_inspected_and_verified(shell, trained):
     assert (found["rows"], found["target"], found["classes"]) == (400, "kind", ["no", "yes"])
     assert found["columns"] == ["x0", "x1", "x2", "colour"]
     assert found["encoding"] == localsvm.load(trained).encoding_
+    assert found["checksums"] == "all are right"
     shown = " ".join(shell.run("inspect", trained).stdout.split())
+    assert "CV error" in shown and "kernel" in shown and "verified" not in shown
     assert "name type encoding columns x0 number as given 1" in shown and "of 3 levels" in shown
     damaged = bytearray(trained.read_bytes())
     damaged[200] ^= 1
@@ -172,7 +174,9 @@ def test_the_demo_saves_models_and_reports(shell):
         assert "</html>" in shell.path(f"kept/{name}.html").read_text()
 
 
-@pytest.mark.parametrize("command", ["demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"])
+@pytest.mark.parametrize(
+    "command", ["demo", "train", "advise", "predict", "evaluate", "inspect", "report", "resume", "convert"]
+)
 def test_help_has_examples(shell, command):
     text = shell.run(command, "--help").stdout
     assert f"localsvm {command}" in text.replace("\n", " ")

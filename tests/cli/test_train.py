@@ -77,13 +77,13 @@ def test_a_dry_run_forecasts_and_writes_no_model(shell, toy_files):
 def test_advise_compares_partitions_and_writes_no_model(shell, toy_files):
     given = ("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--advise")
     found = shell.json(*given)
-    assert found["n_rows"] == 400
+    assert found["rows"] == 400
     assert [way["parameters"]["partition"] for way in found["ways"]] == ["voronoi", "voronoi", "none", "chunks"]
     assert found["chosen"] in found["ways"]
     assert found["options"] == "--partition {partition} --cell-size {cell_size}".format(**found["chosen"]["parameters"])
     said = shell.run(*given).stdout
     assert all(way["name"] in said for way in found["ways"])
-    assert "Train with: --partition" in said
+    assert "Train with: localsvm train" in said
     assert not shell.path("model.lsvm").exists()
 
 
@@ -100,9 +100,38 @@ def test_integer_labels_of_a_csv_file_stay_integers(shell):
     assert out[:2] == ['"prediction"', "0"]
 
 
-def test_quiet_writes_nothing_to_stderr(shell, toy_files):
+def test_quiet_writes_nothing(shell, toy_files):
     done = shell.process("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--quiet")
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == ("", "")
+    done = shell.run("predict", "model.lsvm", toy_files / "test.csv", "-o", "out.csv", "-q")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_training_ends_with_what_the_model_is_worth_and_what_to_do_next(shell, toy_files):
+    text = shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST).stdout
+    error = 100 * (1 - localsvm.load(shell.path("model.lsvm")).cv_score_)
+    assert text.splitlines()[0].split(maxsplit=2)[2].startswith(f"{error:.2f} %")
+    for words in ("kernel", "scaling", "most relevant", "training cells", "localsvm evaluate model.lsvm TEST_FILE"):
+        assert words in " ".join(text.split())
+    text = shell.run("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST).stdout
+    assert "CV RMSE" in text and "in the units of amount" in text and "R2" in text
+
+
+def test_json_spells_keys_as_inspect_does(shell, toy_files):
+    given = ("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", "--members", 2, *FAST)
+    trained, inspected = shell.json(*given), shell.json("inspect", "model.lsvm")
+    for name in ("rows", "features", "cells", "kernel", "scaling", "cv", "most_relevant", "bytes", "models", "target"):
+        assert trained[name] == inspected[name]
+    assert sum(member["weight"] for member in inspected["members"]) == pytest.approx(1)
+    assert not [name for name in {**trained, **inspected} if " " in name or name.startswith("n_")]
+
+
+def test_advise_is_a_command_too(shell, toy_files):
+    given = (toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST)
+    found, other = shell.json("advise", *given), shell.json("train", *given, "--advise")
+    assert [way["loss"] for way in found["ways"]] == [way["loss"] for way in other["ways"]]
+    said = shell.run("advise", *given).stdout
+    assert f"localsvm train {toy_files / 'train.parquet'} --target kind --partition" in said
 
 
 def test_missing_values_and_weights(shell, toy_files):
@@ -166,7 +195,7 @@ def test_the_index_of_a_shuffled_frame_is_left_out_with_a_note(shell, name, writ
     assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1"]
     assert "Note: left out as the index of a data frame: " in done.stderr
     assert "--feature" in done.stderr
-    assert shell.json("evaluate", "model.lsvm", file.name)["n_rows"] == 200
+    assert shell.json("evaluate", "model.lsvm", file.name)["rows"] == 200
 
 
 def test_an_index_is_used_where_it_is_asked_for(shell):

@@ -44,7 +44,9 @@ _CELLS = "Cells"
 _RUNNING = "Running"
 
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.", rich_help_panel=_RUNNING)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.", rich_help_panel=_RUNNING)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Hide progress, notes and the summary.", rich_help_panel=_RUNNING)
+]
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores by default.", rich_help_panel=_RUNNING)
 ]
@@ -302,6 +304,54 @@ def train(
     )
     run = run_advice if advise else run_forecast if dry_run else run_train
     run(options, Output(json, quiet))
+
+
+@app.command(cls=Command)
+@failures_as_messages()
+@reads_file
+def advise(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_LEARNING)],
+    file: dict[str, Any],
+    task: Annotated[
+        Task, typer.Option(help="auto: as `train` infers it from the target.", rich_help_panel=_LEARNING)
+    ] = Task.auto,
+    weight: Annotated[str | None, typer.Option(help="Column with sample weights.", rich_help_panel=_LEARNING)] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Column not to use as a feature; repeatable.", rich_help_panel=_LEARNING)
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="Refuse or impute missing values.", rich_help_panel=_LEARNING)
+    ] = Missing.error,
+    grid: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of candidates for the kernel width and for lambda.", rich_help_panel=_CELLS),
+    ] = None,
+    cell_size: CellSize = None,
+    jobs: Jobs = None,
+    categories: Categories = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare ways to partition the rows on held-out ones, and recommend one. No model is trained.
+
+    Examples
+    --------
+        localsvm advise flights.parquet --target delay
+    """
+    from localsvm.cli.train import TrainOptions, run_advice
+
+    options = TrainOptions(
+        data=data,
+        target=target,
+        output="model.lsvm",
+        task=task.value,
+        weight=weight,
+        ignore=tuple(ignore or ()),
+        parameters={"missing": missing.value, "cell_size": cell_size or "auto", "grid": grid, "n_jobs": jobs},
+        file=file | ({"categories": tuple(categories)} if categories else {}),
+    )
+    run_advice(options, Output(json, quiet))
 
 
 def _levels(text: str | None) -> tuple[float, ...]:

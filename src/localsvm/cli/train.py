@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import time
 import warnings
@@ -15,8 +16,9 @@ import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
 from localsvm.cli.columns import column_notes
+from localsvm.cli.facts import found_in_words, model_facts
 from localsvm.cli.failures import STOPPED
-from localsvm.cli.output import Output
+from localsvm.cli.output import Output, duration
 from localsvm.cli.progress import Work
 from localsvm.cli.wording import in_options
 from localsvm.data.disk import RowFile
@@ -28,6 +30,7 @@ from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.parameters import check_memory
+from localsvm.estimators.progress import shares
 from localsvm.fit.forecast import Forecast
 from localsvm.fit.memory import available_memory, give_back_large_blocks
 from localsvm.storage.checkpoint import Checkpoint
@@ -98,7 +101,8 @@ def run_train(options: TrainOptions, out: Output) -> None:
                 work.note(in_options(str(warning.message)))
     except KeyboardInterrupt:
         raise typer.Exit(_stopped(options, work)) from None
-    out.result(_summary(done, options, time.perf_counter() - begin))
+    found = _summary(done, options, time.perf_counter() - begin)
+    out.summary(found, _in_words(found, work))
 
 
 @dataclass(frozen=True)
@@ -159,11 +163,12 @@ def run_advice(options: TrainOptions, out: Output) -> None:
         verdict = advise(loaded.table, loaded.target, loaded.weight, estimator=estimator, callback=work)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
+    data, target = shlex.quote(options.data), shlex.quote(options.target)
     if out.json:
         out.result({**asdict(verdict), "options": flags})
         return
     sample = f", on {verdict.chosen.n_rows:,} random rows" if chosen["partition"] == "none" else ""
-    typer.echo(f"{verdict}\n\nTrain with: {flags}{sample}")
+    typer.echo(f"{verdict}\n\nTrain with: localsvm train {data} --target {target} {flags}{sample}")
 
 
 def _check_output(options: TrainOptions) -> None:
@@ -252,25 +257,24 @@ def _stopped(options: TrainOptions, work: Work) -> int:
 
 
 def _summary(done: _Trained, options: TrainOptions, seconds: float) -> dict[str, Any]:
-    estimator = done.estimator
-    sizes = np.array([cell["size"] for cell in estimator.cells_])
-    risks = np.array([cell["cv_risk"] for cell in estimator.cells_])
-    known = np.isfinite(risks)
     return {
         "model": options.output,
-        "task": done.task,
-        "rows": done.n_rows,
-        "features": estimator.n_features_in_,
-        **(
-            {"classes": [str(label) for label in estimator.classes_.tolist()]}
-            if isinstance(estimator, LocalSVC)
-            else {}
-        ),
-        "cells": estimator.n_cells_,
-        "cv_risk": float(np.average(risks[known], weights=sizes[known])) if known.any() else None,
-        "seconds": round(seconds, 3),
         "bytes": Path(options.output).stat().st_size,
+        "task": done.task,
+        "target": options.target,
+        "rows": done.n_rows,
+        **model_facts(done.estimator),
+        "seconds": round(seconds, 3),
     }
+
+
+def _in_words(found: dict[str, Any], work: Work) -> dict[str, Any]:
+    """Return a summary to show: what the model is worth first, and what to do next."""
+    shown = found_in_words(found)
+    first = {name: shown.pop(name) for name in list(shown) if name.startswith("CV ")}
+    stages = shares(work.seconds)
+    took = {"time": f"{duration(shown.pop('seconds'))}{stages}"}
+    return first | shown | took | {"next": f"localsvm evaluate {shlex.quote(found['model'])} TEST_FILE"}
 
 
 def _forecast(forecast: Forecast, task: str, read: float) -> dict[str, Any]:

@@ -38,7 +38,9 @@ _LOCATION = "distinguishing features"
 
 _PERCENTAGES = (
     "error",
+    "accuracy",
     "balanced_accuracy",
+    "recall",
     "calibration_error",
     "tpr",
     "tnr",

@@ -63,7 +63,7 @@ def toy_mixture(
     n_features: int = 4,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Draw from the toy problem of Sec. 4: two Gaussians in the box [-2, 2]^d.
+    """Draw from the toy problem of Section 4: two Gaussians in the box [-2, 2]^d.
 
     A label is +1 with probability 0.6. Given y = +1, x is normal around the origin with variance 1;
     given y = -1, around (1, 0, ..., 0) with variance 1/8; both conditioned on lying in the box.
@@ -110,7 +110,7 @@ def toy_mixture(
 
 
 def toy_posterior(X: ArrayLike) -> NDArray[np.float64]:
-    """Compute eta(x) = P(y = +1 | x) of the toy problem of Sec. 4.
+    """Compute eta(x) = P(y = +1 | x) of the toy problem of Section 4.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def toy_posterior(X: ArrayLike) -> NDArray[np.float64]:
 
 
 def toy_bayes_error(n_features: int = 4, n_samples: int = 2**18) -> float:
-    """Compute the Bayes error of the toy problem of Sec. 4, E min(eta(x), 1 - eta(x)).
+    """Compute the Bayes error of the toy problem of Section 4, E min(eta(x), 1 - eta(x)).
 
     A mean over points that fill the distribution evenly (a shifted Sobol sequence), so that
     262 144 points give an error of about 2e-5 for d <= 16; the same arguments give the same number.

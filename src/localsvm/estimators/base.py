@@ -175,6 +175,7 @@ class LocalEstimator(FittedFacts):
     search: str = "full"
     scaling: str | None = "auto"
     missing: str = "error"
+    categorical_features: Any = None
     refit: str = "combine"
     max_memory: str | int | None = None
     n_jobs: int | None = None

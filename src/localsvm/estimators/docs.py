@@ -69,6 +69,9 @@ missing : {"error", "impute"}, default="error"
     values in training gets a missing-value indicator column. A missing category is a category of its
     own, if it occurs in training. Features without any value are dropped. Infinite values raise an
     error.
+categorical_features : sequence of str or int, optional
+    Names or numbers of columns that are categories although their values are numbers: codes of towns, of
+    products. Text is a category anyway. Default: by the types of the columns.
 refit : {"combine", "retrain", "blend"}
     How a cell's model is obtained from the grid. "combine" averages the solutions of the folds at the
     best width, each with the lam that is best on its validation fold, weighted by their risks.

@@ -36,6 +36,7 @@ def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     check_choice("scaling", estimator.scaling, ("auto", *METHODS, None))
     check_choice("missing", estimator.missing, ("error", "impute"))
     check_choice("refit", estimator.refit, refits)
+    check_columns("categorical_features", estimator.categorical_features)
     check_verbosity(estimator.verbose)
     radius = None if estimator.cell_radius is None else check_positive("cell_radius", estimator.cell_radius)
     return FitParameters(
@@ -83,6 +84,16 @@ def check_cell_size(cell_size: object) -> int | None:
         return check_integer("cell_size", cell_size, 1)
     except InvalidParameter:
         raise InvalidParameter(f"cell_size={cell_size!r}: give 'auto' or an integer of at least 1.") from None
+
+
+def check_columns(name: str, value: Any) -> None:
+    """Refuse what is not a list of names or numbers of columns, or None."""
+    items = list(value) if isinstance(value, list | tuple | np.ndarray) else None
+    if value is not None and (
+        items is None
+        or not all(isinstance(item, str | numbers.Integral) and not isinstance(item, bool) for item in items)
+    ):
+        raise InvalidParameter(f"{name}={value!r}: give a list of names or numbers of columns, like ['town'] or [3].")
 
 
 def check_positive(name: str, value: object) -> float:

@@ -104,7 +104,7 @@ def test_an_evaluation_agrees_with_the_predictions(shell, trained, toy_files):
 
 def test_an_evaluation_shows_intervals_the_confusion_matrix_and_the_worst_cells(shell, trained, toy_files):
     text = shell.run("evaluate", trained, toy_files / "test.csv", "--worst", 2).stdout
-    for words in ("300 rows", "95 % interval", "Confusion matrix", "tpr_tnr", "Worst cells"):
+    for words in ("300 rows", "95 % interval", "Confusion matrix", "TPR x TNR", "ROC AUC", "Worst cells"):
         assert words in text
 
 

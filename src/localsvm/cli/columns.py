@@ -17,7 +17,7 @@ def column_notes(schema: Schema, roles: Roles, loaded: Loaded) -> Iterator[str]:
     """Yield a sentence on the columns that are left out as an index, and one on those that look like one."""
     without = roles.left_out(schema)
     if without:
-        yield f"left out as the index of a data frame: {_quoted(without)}. Name the features with --feature to use it."
+        yield f"left out as the index of a data frame: {_quoted(without)}. To use it, name all features by --feature."
     numbering = _row_numbers(loaded)
     if numbering:
         options = " ".join(f"--ignore {name}" for name in numbering)
@@ -28,7 +28,7 @@ def column_notes(schema: Schema, roles: Roles, loaded: Loaded) -> Iterator[str]:
 
 
 def _quoted(names: Sequence[str]) -> str:
-    return ", ".join(map(repr, names))
+    return ", ".join(repr(name) if name else "the column without a name" for name in names)
 
 
 def _row_numbers(loaded: Loaded) -> list[str]:

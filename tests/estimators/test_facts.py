@@ -52,6 +52,13 @@ def test_class_weights_do_not_enter_the_score():
     assert fitted.cv_score_ == pytest.approx(fitted.score(X, y), abs=0.05)
 
 
+def test_another_operating_point_has_another_score():
+    clf = LocalSVC(positive_weights=[0.5, 1, 2], **SMALL).fit(*flips(1200, 0))
+    careful = clf.at_false_alarm(0.01)
+    assert careful.cv_score_ == pytest.approx(careful.score(*flips(4000, 7)), abs=0.05)
+    assert careful.cv_score_ < clf.cv_score_
+
+
 def test_several_classes_have_a_score():
     X, y = waves(900, 0)
     labels = np.digitize(y, np.quantile(y, [0.3, 0.6]))

@@ -189,7 +189,6 @@ def choose(samples: ScoredSamples, score: str) -> OperatingPoint:
     Examples
     --------
     >>> import numpy as np
-    import scipy
     >>> from localsvm.decision.operating_point import ScoredSamples, choose
     >>> values = np.arange(200.0)
     >>> samples = ScoredSamples.of(values, np.where(values < 100, -1, 1), np.ones(200))

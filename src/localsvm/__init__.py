@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from localsvm._native import available_simd_levels as _available_simd_levels
 from localsvm._native import simd_level
-from localsvm.cell import Grid
 from localsvm.errors import (
     CannotWrite,
     GridEdgeWarning,
@@ -31,6 +30,7 @@ from localsvm.errors import (
 from localsvm.storage.version import __version__
 
 if TYPE_CHECKING:
+    from localsvm.cell import Grid
     from localsvm.estimators import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, load
     from localsvm.evaluation.advise import advise
 
@@ -65,8 +65,9 @@ __all__ = [
     "simd_level",
 ]
 
-# scikit-learn takes a second to load, and the workers of a cluster do without it.
+# scikit-learn takes a second to load; the command line and the workers of a cluster do without it.
 _LOADED_ON_FIRST_USE = {
+    "Grid": "localsvm.cell",
     "LocalExpectileRegressor": "localsvm.estimators",
     "LocalQuantileRegressor": "localsvm.estimators",
     "LocalSVC": "localsvm.estimators",
@@ -84,4 +85,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LOADED_ON_FIRST_USE})
+    return sorted(__all__)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from shell import FAST
 from sklearn.metrics import confusion_matrix
 
 import localsvm
@@ -66,7 +68,7 @@ def test_columns_without_names_are_matched_by_position_without_the_target(shell)
     shell.path("blind.csv").write_text("".join(row.replace(",a", "").replace(",b", "") for row in rows))
     assert shell.run("predict", "model.lsvm", "blind.csv", "--no-header").stdout == expected
     assert len(expected.splitlines()) == 41
-    assert shell.json("evaluate", "model.lsvm", "train.csv", "--no-header")["n_rows"] == 40
+    assert shell.json("evaluate", "model.lsvm", "train.csv", "--no-header")["rows"] == 40
 
 
 def test_missing_columns_are_named(shell, trained, toy_files):
@@ -102,7 +104,7 @@ def test_an_evaluation_agrees_with_the_predictions(shell, trained, toy_files):
 
 def test_an_evaluation_shows_intervals_the_confusion_matrix_and_the_worst_cells(shell, trained, toy_files):
     text = shell.run("evaluate", trained, toy_files / "test.csv", "--worst", 2).stdout
-    for words in ("300 rows", "95 % interval", "Confusion matrix", "tpr_tnr", "Worst cells"):
+    for words in ("300 rows", "95 % interval", "Confusion matrix", "TPR x TNR", "ROC AUC", "Worst cells"):
         assert words in text
 
 
@@ -117,7 +119,9 @@ def test_a_model_file_can_be_inspected_and_verified(shell, trained):
     assert (found["rows"], found["target"], found["classes"]) == (400, "kind", ["no", "yes"])
     assert found["columns"] == ["x0", "x1", "x2", "colour"]
     assert found["encoding"] == localsvm.load(trained).encoding_
+    assert found["checksums"] == "all are right"
     shown = " ".join(shell.run("inspect", trained).stdout.split())
+    assert "CV error" in shown and "kernel" in shown and "verified" not in shown
     assert "name type encoding columns x0 number as given 1" in shown and "of 3 levels" in shown
     damaged = bytearray(trained.read_bytes())
     damaged[200] ^= 1
@@ -146,6 +150,22 @@ def test_files_are_converted(shell, toy_files):
     assert first.equals(second.cast(first.schema))
 
 
+def test_a_file_with_labels_of_another_name_becomes_libsvm(shell):
+    shell.path("a.csv").write_text("size,age,digit\n0.5,0,7\n0,31,2\n")
+    found = shell.refused("convert", "a.csv", "a.libsvm", code=3)
+    assert "there is no column 'target'. Give --target, one of 'size', 'age', 'digit'." in found
+    shell.run("convert", "a.csv", "a.libsvm", "--target", "digit")
+    assert shell.path("a.libsvm").read_text().split("\n")[:2] == ["7 1:0.5 2:0", "2 2:31"]
+    shell.run("convert", "a.libsvm", "again.csv", "-t", "digit")
+    assert shell.path("again.csv").read_text().startswith('"digit","1","2"')
+
+
+def test_a_regression_has_no_probabilities(shell, toy_files):
+    shell.run("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST)
+    found = shell.refused("predict", "model.lsvm", toy_files / "test.csv", "--probabilities", code=2)
+    assert "--probabilities: model.lsvm is a regression (LocalSVR)" in found
+
+
 def test_the_demo_saves_models_and_reports(shell):
     done = shell.run("demo", "--rows", "300", "--keep", "kept")
     assert "Results" in done.stdout
@@ -154,11 +174,20 @@ def test_the_demo_saves_models_and_reports(shell):
         assert "</html>" in shell.path(f"kept/{name}.html").read_text()
 
 
-@pytest.mark.parametrize("command", ["demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"])
+@pytest.mark.parametrize(
+    "command", ["demo", "train", "advise", "predict", "evaluate", "inspect", "report", "resume", "convert"]
+)
 def test_help_has_examples(shell, command):
     text = shell.run(command, "--help").stdout
     assert f"localsvm {command}" in text.replace("\n", " ")
     assert "Example" in text
+
+
+@pytest.mark.parametrize("command", ["train", "predict", "convert"])
+def test_help_shows_choices_and_no_types_of_python(shell, command):
+    text = shell.run(command, "--help").stdout
+    assert "<csv|libsvm|" in text
+    assert not re.search(r"<bool>|list\[|int range|<str>", text)
 
 
 def test_without_arguments_the_commands_are_listed(shell):

@@ -78,13 +78,13 @@ def test_a_dry_run_forecasts_and_writes_no_model(shell, toy_files):
 def test_advise_compares_partitions_and_writes_no_model(shell, toy_files):
     given = ("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--advise")
     found = shell.json(*given)
-    assert found["n_rows"] == 400
+    assert found["rows"] == 400
     assert [way["parameters"]["partition"] for way in found["ways"]] == ["voronoi", "voronoi", "none", "chunks"]
     assert found["chosen"] in found["ways"]
     assert found["options"] == "--partition {partition} --cell-size {cell_size}".format(**found["chosen"]["parameters"])
     said = shell.run(*given).stdout
     assert all(way["name"] in said for way in found["ways"])
-    assert "Train with: --partition" in said
+    assert "Train with: localsvm train" in said
     assert not shell.path("model.lsvm").exists()
 
 
@@ -101,9 +101,38 @@ def test_integer_labels_of_a_csv_file_stay_integers(shell):
     assert out[:2] == ['"prediction"', "0"]
 
 
-def test_quiet_writes_nothing_to_stderr(shell, toy_files):
+def test_quiet_writes_nothing(shell, toy_files):
     done = shell.process("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST, "--quiet")
-    assert done.stderr == ""
+    assert (done.stdout, done.stderr) == ("", "")
+    done = shell.run("predict", "model.lsvm", toy_files / "test.csv", "-o", "out.csv", "-q")
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_training_ends_with_what_the_model_is_worth_and_what_to_do_next(shell, toy_files):
+    text = shell.run("train", toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST).stdout
+    error = 100 * (1 - localsvm.load(shell.path("model.lsvm")).cv_score_)
+    assert text.splitlines()[0].split(maxsplit=2)[2].startswith(f"{error:.2f} %")
+    for words in ("kernel", "scaling", "most relevant", "training cells", "localsvm evaluate model.lsvm TEST_FILE"):
+        assert words in " ".join(text.split())
+    text = shell.run("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", *FAST).stdout
+    assert "CV RMSE" in text and "in the units of amount" in text and "R2" in text
+
+
+def test_json_spells_keys_as_inspect_does(shell, toy_files):
+    given = ("train", toy_files / "train.csv", "-t", "amount", "--ignore", "kind", "--members", 2, *FAST)
+    trained, inspected = shell.json(*given), shell.json("inspect", "model.lsvm")
+    for name in ("rows", "features", "cells", "kernel", "scaling", "cv", "most_relevant", "bytes", "models", "target"):
+        assert trained[name] == inspected[name]
+    assert sum(member["weight"] for member in inspected["members"]) == pytest.approx(1)
+    assert not [name for name in {**trained, **inspected} if " " in name or name.startswith("n_")]
+
+
+def test_advise_is_a_command_too(shell, toy_files):
+    given = (toy_files / "train.parquet", "-t", "kind", "--ignore", "amount", *FAST)
+    found, other = shell.json("advise", *given), shell.json("train", *given, "--advise")
+    assert [way["loss"] for way in found["ways"]] == [way["loss"] for way in other["ways"]]
+    said = shell.run("advise", *given).stdout
+    assert f"localsvm train {toy_files / 'train.parquet'} --target kind --partition" in said
 
 
 def test_missing_values_and_weights(shell, toy_files):
@@ -116,6 +145,7 @@ def test_missing_values_and_weights(shell, toy_files):
     shell.path("gaps.csv").write_text("\n".join(lines) + "\n")
     arguments = ("train", "gaps.csv", "-t", "kind", "--weight", "w", "--grid", 3)
     assert "column 'x1' has 58 missing values" in shell.refused(*arguments, code=3)
+    assert "or pass --missing impute." in shell.refused(*arguments, code=3)
     shell.run(*arguments, "--missing", "impute")
     assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1", "colour"]
 
@@ -175,12 +205,13 @@ def test_groups_and_times_that_say_nothing_are_refused(shell, visits):
         (("-t", "kind", "--levels", "0.1,0.9", "--task", "classify"), 2, "--levels are for --task quantile"),
         (("-t", "amount", "--task", "quantile", "--levels", "0.1,7"), 2, "give a number between 0 and 1"),
         (("-t", "amount", "--task", "regress", "--objective", "f1"), 2, "--objective: not an option of --task regress"),
-        (("-t", "kind", "--max-memory", "lots"), 2, "--max-memory='lots': give"),
+        (("-t", "kind", "--max-memory", "lots"), 2, "--max-memory lots: give a number of bytes or text like '8GB'"),
         (("-t", "kind", "-o", "nowhere/model.lsvm"), 2, "there is no directory"),
         (("-t", "kind", "-o", "."), 2, "is a directory"),
-        (("-t", "kind", "--objective", "luck"), 2, "objective='luck'"),
+        (("-t", "kind", "--cell-radius", "-2"), 2, "--cell-radius -2.0: a positive number is needed"),
+        (("-t", "kind", "--partition", "radius"), 2, "--partition radius needs --cell-radius"),
+        (("-t", "kind", "--jobs", "99999"), 2, "Give the number of threads.\n"),
         (("-t", "kind", "--weight", "wait"), 3, "lacks the column 'wait'"),
-        (("-t", "kind", "--format", "xml"), 2, "format='xml' is unknown"),
     ],
 )
 def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments, code, message):
@@ -188,6 +219,47 @@ def test_invalid_options_are_refused_with_a_message(shell, toy_files, arguments,
     assert found.startswith("Error: ")
     assert message in found
     assert list(shell.directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--format", "--objective", "--class-weight"])
+def test_a_choice_that_does_not_exist_is_refused_with_those_that_do(shell, toy_files, option):
+    found = shell.refused("train", toy_files / "train.parquet", "-t", "kind", option, "luck", code=2)
+    assert {"--format": "parquet", "--objective": "log_loss", "--class-weight": "balanced"}[option] in found
+
+
+INDEXED = [
+    ("named", lambda rows, path: rows.set_index("row").to_parquet(path.with_suffix(".parquet"))),
+    ("unnamed", lambda rows, path: rows.drop(columns="row").to_parquet(path.with_suffix(".parquet"))),
+    ("csv", lambda rows, path: rows.drop(columns="row").to_csv(path.with_suffix(".csv"))),
+]
+
+
+@pytest.mark.parametrize(("name", "write"), INDEXED, ids=[name for name, _ in INDEXED])
+def test_the_index_of_a_shuffled_frame_is_left_out_with_a_note(shell, name, write):
+    rows = toy_table(200).to_pandas()[["x0", "x1", "kind"]].assign(row=range(200))
+    write(rows.sample(frac=1, random_state=0), shell.path("rows"))
+    (file,) = shell.directory.iterdir()
+    done = shell.run("train", file.name, "-t", "kind", "--grid", 2)
+    assert localsvm.load(shell.path("model.lsvm")).feature_names_in_.tolist() == ["x0", "x1"]
+    assert "Note: left out as the index of a data frame: " in done.stderr
+    assert "--feature" in done.stderr
+    assert shell.json("evaluate", "model.lsvm", file.name)["rows"] == 200
+
+
+def test_an_index_is_used_where_it_is_asked_for(shell):
+    toy_table(200).to_pandas()[["x0", "kind"]].sample(frac=1, random_state=0).to_parquet(shell.path("rows.parquet"))
+    features = ("--feature", "x0", "--feature", "__index_level_0__")
+    done = shell.run("train", "rows.parquet", "-t", "kind", "--grid", 2, *features)
+    assert localsvm.load(shell.path("model.lsvm")).n_features_in_ == 2
+    assert "left out" not in done.stderr
+
+
+def test_a_column_that_numbers_the_rows_is_noted(shell, toy_files):
+    options = ("-t", "kind", "--ignore", "amount", "--grid", 2)
+    done = shell.run("train", toy_files / "train.csv", *options)
+    assert "Note: rising from row to row, as a row number or an id does: 'id'." in done.stderr
+    assert "--ignore id" in done.stderr
+    assert "rising" not in shell.run("train", toy_files / "train.csv", *options, "--ignore", "id").stderr
 
 
 def test_a_missing_file_is_named(shell):

@@ -27,7 +27,7 @@ def small(**parameters):
 
 CHOICES = {
     "effort": "one of 'fast', 'default', 'best'",
-    "kernel": "one of 'auto', 'gauss', 'laplace', 'manhattan'",
+    "kernel": "one of 'auto', 'gauss', 'laplace', 'manhattan', 'rbf'",
     "search": "one of 'auto', 'full', 'racing'",
     "scaling": "one of 'auto', 'minmax', 'standard', 'quantile', None",
     "missing": "one of 'error', 'impute'",
@@ -65,6 +65,7 @@ REFUSED = {
     "max_memory": [0, -1, 1.5, "", "lots", "GB", "-8GB", "8XB", "0GB", True, [8]],
     "n_jobs": [0, 2.0, "2", True, [2], np.nan],
     "random_state": [-1, 0.5, "0", True, [1, 2], np.random.default_rng(0)],
+    "categorical_features": [3, "town", [1.5], [True]],
     "verbose": [-1, 0.5, "1", None, [1]],
     "checkpoint": ["", 3, 2.5, True, [], np.ones(2), object],
 }
@@ -88,6 +89,7 @@ NEEDS = {
     "max_memory": "give None, a number of bytes or text like '8GB'",
     "n_jobs": "give the number of threads, or None for all cores",
     "random_state": "give None, an integer of at least 0 or a RandomState",
+    "categorical_features": r"give a list of names or numbers of columns, like \['town'\] or \[3\]",
     "verbose": "an integer of at least 0 is needed",
     "checkpoint": "give None or the path of a directory",
     "false_alarm": "a number between 0 and 1 is needed",

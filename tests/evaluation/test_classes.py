@@ -45,7 +45,7 @@ def test_measures_equal_those_of_scikit_learn(fitted, weighted):
     clf, X, y, weight = fitted
     weight = weight if weighted else np.ones(len(y))
     result = evaluate(clf, X, y, weight)
-    found = {measure.name: measure.value for measure in result.measures}
+    found = {measure.name: measure.value for measure in result.measures if measure.of is None}
     predicted, p = clf.predict(X), clf.predict_proba(X)
     by_weight = {"sample_weight": weight}
     expected = {
@@ -61,6 +61,11 @@ def test_measures_equal_those_of_scikit_learn(fitted, weighted):
         expected["precision"] = metrics.precision_score(y, predicted, pos_label="birch", **by_weight)
     calibration_error = found.pop("calibration_error")
     assert 0 < calibration_error < 0.2
+    expected["accuracy"] = 1 - expected["error"]
+    one_hot = y[:, None] == clf.classes_ if p.shape[1] > 2 else y == "birch"
+    scores = p if p.shape[1] > 2 else p[:, 1]
+    for name, function in (("roc_auc", metrics.roc_auc_score), ("average_precision", metrics.average_precision_score)):
+        assert found.pop(name) == pytest.approx(function(one_hot, scores, **by_weight), abs=2e-3)
     assert found == pytest.approx(expected)
     matrix = metrics.confusion_matrix(y, predicted, labels=clf.classes_, **by_weight)
     np.testing.assert_allclose(result.confusion.counts, matrix)

@@ -29,11 +29,13 @@ def test_the_cells_are_those_of_the_fit(rows, kind):
     assert 0 < forecast.pilot_cells < len(cells)
 
 
-def test_the_model_size_of_a_small_fit_is_exact(rows):
+def test_a_quarter_of_few_cells_is_trained_and_tells_the_size_of_the_model(rows):
     clf = LocalSVC(cell_size=300, grid=SMALL, random_state=1)
     forecast = clf.forecast(*rows)
+    assert 0 < forecast.pilot_cells <= forecast.n_cells / 4
     sums = [part for cell in clf.fit(*rows).model_.cells for part in cell.functions.sums]
-    assert forecast.model_bytes == sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
+    nbytes = sum(part.support_vectors.nbytes + part.coefficients.nbytes for part in sums)
+    assert forecast.model_bytes == pytest.approx(nbytes, rel=0.25)
 
 
 def test_cells_of_equal_targets_cost_nothing(rows):

@@ -33,7 +33,7 @@ def test_a_choice_at_the_edge_recommends_a_wider_grid():
     grid = Grid(n_widths=3, width=(1e-5, 0.1), n_lams=2)
     found = titles(LocalSVC(grid=grid, random_state=0).fit(X, y))["Hyper-parameters at the edge of the grid"]
     assert found.is_warning
-    assert "Grid(width=(1e-05, 0.5))" in found.text
+    assert "grid=Grid(n_widths=4, n_lams=2, width=(1e-05, " in found.text
 
 
 def test_warnings_come_first(models):
@@ -134,3 +134,25 @@ def test_the_mean_risk_of_cells_is_weighted_by_their_rows(models):
     assert cv_risk(model) == pytest.approx(np.average(risks, weights=rows))
     unknown = replace(model, cells=tuple(replace(cell, risk=np.nan) for cell in model.cells))
     assert np.isnan(cv_risk(unknown))
+
+
+def test_a_test_error_of_11_8_is_noticed_where_10_4_was_promised():
+    X, y = toy_mixture(3000, 2, random_state=0)
+    clf = LocalSVC(loss="hinge", grid=3).fit(X[:2000], y[:2000])
+    shifted = np.where(np.random.default_rng(0).random(1000) < 0.04, -y[2000:], y[2000:])
+    wide = [np.concatenate([part] * 12) for part in (X[2000:], shifted)]
+    found = titles(clf, evaluate(clf, *wide))
+    text = found["Test error above the cross-validated error"].text
+    assert f"the cross-validated error {100 * (1 - clf.cv_score_):.2f} %" in text
+    assert "Test error above the cross-validated error" not in titles(clf, evaluate(clf, X[2000:], y[2000:]))
+
+
+def test_probabilities_and_numbers_are_compared_with_what_they_promised():
+    X = np.random.default_rng(0).uniform(size=(1500, 2))
+    y = np.sin(6 * X[:, 0])
+    reg = LocalSVR(members=1, grid=3).fit(X[:500], y[:500])
+    noise = np.random.default_rng(1).normal(scale=0.5, size=1000)
+    assert "Test RMSE above the cross-validated RMSE" in titles(reg, evaluate(reg, X[500:], y[500:] + noise))
+    clf = LocalSVC(objective="log_loss", members=1, grid=3).fit(X[:500], y[:500] > 0)
+    flipped = np.where(noise > 0.3, y[500:] <= 0, y[500:] > 0)
+    assert "Test error above the cross-validated error" in titles(clf, evaluate(clf, X[500:], flipped))

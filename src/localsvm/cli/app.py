@@ -1,4 +1,7 @@
-"""The commands and their options, declared with typer; the work is done in the modules beside this one."""
+"""The commands and their options, declared with typer; the work is done in the modules beside this one.
+
+These are imported by the command that needs them: help and completion, at every TAB, do without scikit-learn.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,9 @@ from typing import Annotated, Any
 import typer
 
 import localsvm
-from localsvm.cli.demo import run_demo
 from localsvm.cli.failures import failures_as_messages
-from localsvm.cli.files import run_convert, run_evaluate, run_inspect, run_predict, run_report
+from localsvm.cli.help import Command
 from localsvm.cli.output import Output
-from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
 
 app = typer.Typer(
     help="Support vector machines for millions of rows, tuned automatically.",
@@ -32,6 +33,9 @@ Scaling = StrEnum("Scaling", ["auto", "minmax", "standard", "quantile", "none"])
 Kernel = StrEnum("Kernel", ["auto", "gauss", "laplace", "manhattan"])
 Partition = StrEnum("Partition", ["voronoi", "chunks", "radius", "overlap", "none"])
 Missing = StrEnum("Missing", ["error", "impute"])
+Objective = StrEnum("Objective", ["accuracy", "log_loss", "balanced_accuracy", "tpr_tnr", "f1"])
+ClassWeight = StrEnum("ClassWeight", ["balanced"])
+Format = StrEnum("Format", ["csv", "libsvm", "parquet", "arrow", "npz", "npy"])
 Effort = StrEnum("Effort", ["fast", "default", "best"])
 
 _READING = "File format"
@@ -40,7 +44,9 @@ _CELLS = "Cells"
 _RUNNING = "Running"
 
 Json = Annotated[bool, typer.Option("--json", help="Print a JSON object instead of a table.", rich_help_panel=_RUNNING)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Hide progress and notes.", rich_help_panel=_RUNNING)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Hide progress, notes and the summary.", rich_help_panel=_RUNNING)
+]
 Jobs = Annotated[
     int | None, typer.Option(min=1, help="Number of threads; all cores by default.", rich_help_panel=_RUNNING)
 ]
@@ -60,10 +66,7 @@ Data = Annotated[str, typer.Argument(help="csv, LIBSVM, parquet, Arrow or npz fi
 
 def file_options(
     format: Annotated[
-        str | None,
-        typer.Option(
-            help="csv, libsvm, parquet, arrow, npz or npy; by default from the file name.", rich_help_panel=_READING
-        ),
+        Format | None, typer.Option(help="By default from the file name.", rich_help_panel=_READING)
     ] = None,
     delimiter: Annotated[
         str | None, typer.Option(help="Delimiter of a csv file; detected by default.", rich_help_panel=_READING)
@@ -90,7 +93,7 @@ def file_options(
 ) -> dict[str, Any]:
     """Return the arguments of `FileOptions` that were given."""
     given = {
-        "format": format,
+        "format": None if format is None else format.value,
         "delimiter": "\t" if delimiter == "\\t" else delimiter,
         "header": header,
         "encoding": encoding,
@@ -129,7 +132,7 @@ def _commands(
     pass
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def demo(
     rows: Annotated[int, typer.Option(min=100, max=15000, help="Training rows per data set.")] = 15000,
@@ -143,10 +146,12 @@ def demo(
         localsvm demo
         localsvm demo --rows 2000 --keep demo/
     """
+    from localsvm.cli.demo import run_demo
+
     run_demo(rows, jobs, keep)
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def train(
@@ -195,17 +200,14 @@ def train(
         typer.Option(help="Levels of quantiles or expectiles, such as 0.1,0.5,0.9.", rich_help_panel=_LEARNING),
     ] = None,
     class_weight: Annotated[
-        str | None,
+        ClassWeight | None,
         typer.Option(
-            help='"balanced" gives rare classes the same total weight as frequent ones.', rich_help_panel=_LEARNING
+            help="balanced: rare classes have the same total weight as frequent ones.", rich_help_panel=_LEARNING
         ),
     ] = None,
     objective: Annotated[
-        str | None,
-        typer.Option(
-            help="Purpose: log_loss (probabilities), accuracy, balanced_accuracy, tpr_tnr or f1.",
-            rich_help_panel=_LEARNING,
-        ),
+        Objective | None,
+        typer.Option(help="What the classifier is for; log_loss: probabilities.", rich_help_panel=_LEARNING),
     ] = None,
     false_alarm: Annotated[
         float | None, typer.Option(help="Upper bound on the false alarm rate.", rich_help_panel=_LEARNING)
@@ -278,6 +280,8 @@ def train(
         localsvm train visits.parquet -t cost --groups patient
         localsvm train load.csv -t megawatts --time day --folds 1
     """
+    from localsvm.cli.train import TrainOptions, run_advice, run_forecast, run_train
+
     parameters = {
         "effort": effort.value,
         "members": members,
@@ -294,7 +298,11 @@ def train(
         "max_memory": max_memory,
         "n_jobs": jobs,
     }
-    extra = {"class_weight": class_weight, "objective": objective, "false_alarm": false_alarm}
+    extra = {
+        "class_weight": None if class_weight is None else class_weight.value,
+        "objective": None if objective is None else objective.value,
+        "false_alarm": false_alarm,
+    }
     parameters |= {name: value for name, value in extra.items() if value is not None}
     options = TrainOptions(
         data=data,
@@ -316,6 +324,54 @@ def train(
     run(options, Output(json, quiet))
 
 
+@app.command(cls=Command)
+@failures_as_messages()
+@reads_file
+def advise(
+    data: Data,
+    target: Annotated[str, typer.Option("--target", "-t", help="Column to predict.", rich_help_panel=_LEARNING)],
+    file: dict[str, Any],
+    task: Annotated[
+        Task, typer.Option(help="auto: as `train` infers it from the target.", rich_help_panel=_LEARNING)
+    ] = Task.auto,
+    weight: Annotated[str | None, typer.Option(help="Column with sample weights.", rich_help_panel=_LEARNING)] = None,
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Column not to use as a feature; repeatable.", rich_help_panel=_LEARNING)
+    ] = None,
+    missing: Annotated[
+        Missing, typer.Option(help="Refuse or impute missing values.", rich_help_panel=_LEARNING)
+    ] = Missing.error,
+    grid: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of candidates for the kernel width and for lambda.", rich_help_panel=_CELLS),
+    ] = None,
+    cell_size: CellSize = None,
+    jobs: Jobs = None,
+    categories: Categories = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Compare ways to partition the rows on held-out ones, and recommend one. No model is trained.
+
+    Examples
+    --------
+        localsvm advise flights.parquet --target delay
+    """
+    from localsvm.cli.train import TrainOptions, run_advice
+
+    options = TrainOptions(
+        data=data,
+        target=target,
+        output="model.lsvm",
+        task=task.value,
+        weight=weight,
+        ignore=tuple(ignore or ()),
+        parameters={"missing": missing.value, "cell_size": cell_size or "auto", "grid": grid, "n_jobs": jobs},
+        file=file | ({"categories": tuple(categories)} if categories else {}),
+    )
+    run_advice(options, Output(json, quiet))
+
+
 def _levels(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(",")) if text else ()
@@ -323,7 +379,7 @@ def _levels(text: str | None) -> tuple[float, ...]:
         raise typer.BadParameter(f"{text!r}: give numbers such as 0.1,0.5,0.9.", param_hint="--levels") from None
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def resume(
     checkpoint: Annotated[Path, typer.Argument(help="Directory that was given to `train --checkpoint`.", exists=True)],
@@ -336,10 +392,12 @@ def resume(
     --------
         localsvm resume cells/
     """
+    from localsvm.cli.train import TrainOptions, run_train
+
     run_train(TrainOptions.read(checkpoint), Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def predict(
@@ -369,10 +427,12 @@ def predict(
         localsvm predict delay.lsvm new.parquet -o predicted.parquet
         localsvm predict delay.lsvm new.csv --keep id --probabilities > predicted.csv
     """
+    from localsvm.cli.files import run_predict
+
     run_predict(model, data, output, tuple(keep or ()), probabilities, jobs, file, Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def evaluate(
@@ -395,10 +455,12 @@ def evaluate(
         localsvm evaluate delay.lsvm test.parquet
         localsvm evaluate delay.lsvm test.parquet --json
     """
+    from localsvm.cli.files import run_evaluate
+
     run_evaluate(model, data, target, weight, worst, jobs, file, Output(json, quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 def inspect(
     model: Model,
@@ -412,10 +474,12 @@ def inspect(
         localsvm inspect delay.lsvm
         localsvm inspect delay.lsvm --verify
     """
+    from localsvm.cli.files import run_inspect
+
     run_inspect(model, verify, Output(json))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def report(
@@ -437,16 +501,21 @@ def report(
         localsvm report delay.lsvm
         localsvm report delay.lsvm --data test.parquet -o delay.html
     """
+    from localsvm.cli.files import run_report
+
     run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
 
 
-@app.command()
+@app.command(cls=Command)
 @failures_as_messages()
 @reads_file
 def convert(
     source: Data,
     destination: Annotated[str, typer.Argument(help="File to write; the ending determines the format.")],
     file: dict[str, Any],
+    target: Annotated[
+        str, typer.Option("--target", "-t", help="Column with the labels, which LIBSVM format writes first.")
+    ] = "target",
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -455,5 +524,8 @@ def convert(
     Examples
     --------
         localsvm convert flights.csv.gz flights.parquet
+        localsvm convert digits.parquet digits.libsvm --target digit
     """
-    run_convert(source, destination, file, Output(json, quiet))
+    from localsvm.cli.files import run_convert
+
+    run_convert(source, destination, file | {"target": target}, Output(json, quiet))

@@ -27,9 +27,8 @@ def _measures(measures: tuple[Measure, ...]) -> Table:
     table.add_column("value", justify="right")
     table.add_column("95 % interval", justify="right")
     for measure in measures:
-        name = measure.name if measure.of is None else f"{measure.name}, {measure.of}"
         interval = "" if measure.low is None or measure.high is None else f"{measure.low:.4g} to {measure.high:.4g}"
-        table.add_row(name, f"{measure.value:.4g}", interval)
+        table.add_row(measure.title, f"{measure.value:.4g}", interval)
     return table
 
 

@@ -9,10 +9,14 @@ from contextlib import contextmanager
 
 import typer
 
+from localsvm.cli.wording import in_options
 from localsvm.errors import CannotWrite, InvalidParameter, LocalSVMError, MissingPackage
 
 USAGE, DATA, SYSTEM, UNEXPECTED, STOPPED = 2, 3, 4, 70, 130
 """Exit codes: invalid options; invalid data or model; disk, memory, permissions; internal error; Ctrl-C."""
+
+
+_OPTIONAL = ("rich", "pyarrow")
 
 
 @contextmanager
@@ -29,11 +33,15 @@ def failures_as_messages() -> Iterator[None]:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(SYSTEM) from None
     except CannotWrite as error:
-        raise _end(f"Error: {error}", SYSTEM) from None
+        raise _end(f"Error: {in_options(str(error))}", SYSTEM) from None
     except (InvalidParameter, MissingPackage) as error:
-        raise _end(f"Error: {error}", USAGE) from None
+        raise _end(f"Error: {in_options(str(error))}", USAGE) from None
     except LocalSVMError as error:
-        raise _end(f"Error: {error}", DATA) from None
+        raise _end(f"Error: {in_options(str(error))}", DATA) from None
+    except ModuleNotFoundError as error:
+        if error.name not in _OPTIONAL:
+            raise
+        raise _end(f"The command line needs the package {error.name!r}: pip install 'localsvm[cli]'", USAGE) from None
     except MemoryError:
         raise _end(
             "Error: out of memory. Use smaller cells (--cell-size) or a lower limit (--max-memory).", SYSTEM

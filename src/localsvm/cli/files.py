@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from localsvm.cli.evaluation import show_evaluation
+from localsvm.cli.facts import found_in_words, model_facts
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
 from localsvm.data.files import FileOptions, Schema, TableFile, convert_file, open_file, open_writer
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
+from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.stored import estimator_of, user_info
 from localsvm.evaluation import Evaluation
 from localsvm.evaluation.streaming import evaluate_file, predict_batches
+from localsvm.model.ensemble import Member
 from localsvm.storage.model_file import StoredModel, open_model
 
 
@@ -34,6 +37,11 @@ def run_predict(
     """Predict the rows of a file and write the predictions to another one."""
     begin = time.perf_counter()
     opened = _Opened.of(model, jobs)
+    if probabilities and not isinstance(opened.estimator, LocalSVC):
+        raise InvalidParameter(
+            f"--probabilities: {model} is a regression ({type(opened.estimator).__name__}), which predicts numbers. "
+            "Leave the option out."
+        )
     source = open_file(data, FileOptions(**file))
     with Work(quiet=out.quiet) as work:
         batches = predict_batches(
@@ -42,7 +50,7 @@ def run_predict(
         n_rows = _write(output, batches, source, work)
     if output != "-":
         seconds = time.perf_counter() - begin
-        out.result(
+        out.summary(
             {
                 "predictions": output,
                 "rows": n_rows,
@@ -117,34 +125,41 @@ def run_inspect(model: Path, verify: bool, out: Output) -> None:
     if verify:
         stored.verify()
     names = getattr(estimator, "feature_names_in_", None)
-    sizes = stored.table.size
     encoding = [] if estimator.columns_ is None else estimator.encoding_
-    out.result(
-        {
-            "model": str(model),
-            "estimator": type(estimator).__name__,
-            "localsvm": stored.library,
-            "bytes": model.stat().st_size,
-            "verified": verify,
-            "target": opened.target,
-            **(
-                {"classes": [str(label) for label in estimator.classes_.tolist()]}
-                if hasattr(estimator, "classes_")
-                else {}
-            ),
-            "features": estimator.n_features_in_,
-            **({} if names is None else {"columns": names.tolist()}),
-            "rows": int(sizes.sum()),
-            "cells": len(sizes),
-            "smallest cell": int(sizes.min()),
-            "largest cell": int(sizes.max()),
-            "support vectors": int(stored.table.support_vectors.sum()),
-            "training seconds": stored.seconds.get("total"),
-            **({"encoding": encoding} if encoding and out.json else {}),
-        }
-    )
+    members = [_member(member) for member in estimator.members_]
+    found = {
+        "model": str(model),
+        "estimator": type(estimator).__name__,
+        "localsvm": stored.library,
+        "bytes": model.stat().st_size,
+        **({"checksums": "all are right"} if verify else {}),
+        "target": opened.target,
+        **model_facts(estimator),
+        **({} if names is None else {"columns": names.tolist()}),
+        "rows": int(stored.table.size.sum()),
+        "smallest cell": int(stored.table.size.min()),
+        "largest cell": int(stored.table.size.max()),
+        "support vectors": sum(member["support vectors"] for member in members),
+        "training seconds": stored.seconds.get("total"),
+    }
+    if out.json:
+        out.result({**found, "members": members, **({"encoding": encoding} if encoding else {})})
+        return
+    out.result(found_in_words(found))
+    if len(members) > 1:
+        out.table(members)
     if encoding:
         out.table(encoding)
+
+
+def _member(member: Member) -> dict[str, Any]:
+    return {
+        "weight": member.weight,
+        "kernel": member.model.cells[0].functions.kernel,
+        "scaling": member.model.scaling.method,
+        "cells": len(member.model.cells),
+        "support vectors": sum(cell.n_support for cell in member.model.cells),
+    }
 
 
 def run_report(
@@ -173,4 +188,4 @@ def run_convert(source: str, destination: str, file: dict[str, Any], out: Output
     with Work(quiet=out.quiet) as work:
         n_rows = convert_file(source, destination, FileOptions(**file), on_rows=lambda count: work.read(count, None))
     if destination != "-":
-        out.result({"file": destination, "rows": n_rows, "seconds": round(time.perf_counter() - begin, 3)})
+        out.summary({"file": destination, "rows": n_rows, "seconds": round(time.perf_counter() - begin, 3)})

@@ -25,10 +25,15 @@ class Output:
         if not self.quiet:
             typer.echo(text, err=True)
 
+    def summary(self, values: Mapping[str, Any], shown: Mapping[str, Any] | None = None) -> None:
+        """Print what was done: a JSON object, or one line per value to show, unless quiet."""
+        if self.json or not self.quiet:
+            self.result(values if self.json or shown is None else shown)
+
     def result(self, values: Mapping[str, Any], title: str | None = None) -> None:
-        """Print the result: a JSON object, or one line per value."""
+        """Print what was asked for: a JSON object, or one line per value."""
         if self.json:
-            typer.echo(json.dumps(values))
+            typer.echo(json.dumps(_with_keys(values)))
             return
         table = Table(title=title, title_justify="left", show_header=False, box=None, pad_edge=False)
         for name, value in values.items():
@@ -45,6 +50,17 @@ class Output:
         for record in records:
             table.add_row(*(_shown(name, value) for name, value in record.items()))
         Console(highlight=False).print(table)
+
+
+def _with_keys(values: Any) -> Any:
+    """Return values with one spelling of each key: rows, not n_rows, and no spaces.
+
+    >>> _with_keys({"n_rows": 3, "largest cell": 2, "cells": [{"n_rows": 1}]})
+    {'rows': 3, 'largest_cell': 2, 'cells': [{'rows': 1}]}
+    """
+    if isinstance(values, Mapping):
+        return {name.removeprefix("n_").replace(" ", "_"): _with_keys(value) for name, value in values.items()}
+    return [_with_keys(value) for value in values] if isinstance(values, list | tuple) else values
 
 
 def _shown(name: str, value: Any) -> str:

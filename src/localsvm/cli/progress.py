@@ -6,10 +6,12 @@ import time
 from types import TracebackType
 from typing import Self
 
+import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 
 from localsvm.cli.output import amount, duration
+from localsvm.estimators.progress import DOING, StageClock
 from localsvm.fit.memory import resident_memory
 from localsvm.fit.training import Progress as Step
 
@@ -31,8 +33,14 @@ class Work:
             transient=True,
             disable=quiet or not console.is_terminal,
         )
+        self._quiet = quiet
+        self._notes: list[str] = []
         self._lines: dict[str, TaskID] = {}
-        self._changed = 0.0
+        self._shown: str | None = None
+        self._took: dict[str, float] = {}
+        self._since = self._changed = 0.0
+        self._clock = StageClock()
+        self._member = ""
         self.last: Step | None = None
         """Last reported progress of training."""
 
@@ -44,8 +52,15 @@ class Work:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Stop drawing and remove the bars."""
+        """Stop drawing, remove the bars, and print the notes; after an error its message stands alone."""
         self._bars.stop()
+        if not self._quiet and kind is None:
+            for note in dict.fromkeys(self._notes):
+                typer.echo(f"Note: {note}", err=True)
+
+    def note(self, text: str) -> None:
+        """Print a note once the bars are removed: what is printed before is removed with them."""
+        self._notes.append(text)
 
     def read(self, n_rows: int, total: int | None) -> None:
         """Show how many rows were read."""
@@ -55,13 +70,26 @@ class Work:
         """Show a phase of unknown length."""
         self._show(name, None, None, "")
 
-    def train(self, step: Step) -> None:
+    def __call__(self, step: Step) -> None:
         """Show the progress of training."""
         self.last = step
         if self._bars.disable or (step.cells_done < step.n_cells and not self._is_time()):
             return
-        note = f"{step.rate:,.0f} rows/s  {_memory()}  {duration(step.seconds_left)} left"
-        self._show("training cells", step.cells_done, step.n_cells, note)
+        note = f"{step.rate:,.0f} rows/s  {_memory()}  {duration(step.seconds_left)} left{self._member}"
+        self._show(DOING["cells"], step.cells_done, step.n_cells, note)
+
+    def stage(self, name: str, member: int, n_members: int) -> None:
+        """Show which stage of a fit begins."""
+        self._clock.begin(name)
+        self._member = f"  model {member} of {n_members}" if n_members > 1 else ""
+        if name != "cells":
+            self._show(DOING[name], None, None, self._member.strip())
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """The seconds of the stages of the fit."""
+        self._clock.begin(None)
+        return self._clock.seconds
 
     def _is_time(self) -> bool:
         """Return whether enough time has passed since the last update."""
@@ -71,10 +99,15 @@ class Work:
         return due
 
     def _show(self, line: str, done: int | None, total: int | None, note: str) -> None:
-        """Update a bar; a new bar completes the earlier ones."""
+        """Update a bar; the one before it is complete, with the seconds it took."""
+        if line != self._shown:
+            now = time.monotonic()
+            if self._shown is not None:
+                self._took[self._shown] = self._took.get(self._shown, 0.0) + now - self._since
+                took = duration(self._took[self._shown])
+                self._bars.update(self._lines[self._shown], total=1, completed=1, note=took)
+            self._shown, self._since = line, now
         if line not in self._lines:
-            for earlier in self._lines.values():
-                self._bars.update(earlier, total=1, completed=1)
             self._lines[line] = self._bars.add_task(line, total=total, done="", note="")
         counted = "" if done is None else f"{done:,}/{total or done:,}"
         self._bars.update(self._lines[line], completed=done or 0, total=total, done=counted, note=note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
 import time
 import warnings
@@ -14,9 +15,12 @@ import pyarrow as pa
 import typer
 
 from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
+from localsvm.cli.columns import column_notes
+from localsvm.cli.facts import found_in_words, model_facts
 from localsvm.cli.failures import STOPPED
-from localsvm.cli.output import Output
+from localsvm.cli.output import Output, duration
 from localsvm.cli.progress import Work
+from localsvm.cli.wording import in_options
 from localsvm.data.disk import RowFile
 from localsvm.data.files import FileOptions, open_file
 from localsvm.data.files.formats import STANDARD
@@ -26,9 +30,11 @@ from localsvm.data.labels import Labels
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.parameters import check_memory
+from localsvm.estimators.progress import shares
 from localsvm.fit.forecast import Forecast
 from localsvm.fit.memory import available_memory, give_back_large_blocks
 from localsvm.storage.checkpoint import Checkpoint
+from localsvm.storage.kept_cells import count_cells
 from localsvm.storage.manifest import NAME as MANIFEST
 from localsvm.storage.manifest import read_manifest
 
@@ -88,15 +94,17 @@ def run_train(options: TrainOptions, out: Output) -> None:
     """Read, fit, save, and print a summary."""
     begin = time.perf_counter()
     _check_output(options)
-    with Work(quiet=out.quiet) as work, warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", UserWarning)
-        try:
+    work = Work(quiet=out.quiet)
+    try:
+        with work, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", UserWarning)
             done = _train(options, work)
-        except KeyboardInterrupt:
-            raise typer.Exit(_stopped(options, work)) from None
-    for warning in dict.fromkeys(str(found.message) for found in caught):
-        out.note(f"Note: {warning}")
-    out.result(_summary(done, options, time.perf_counter() - begin))
+            for warning in caught:
+                work.note(in_options(str(warning.message)))
+    except KeyboardInterrupt:
+        raise typer.Exit(_stopped(options, work)) from None
+    found = _summary(done, options, time.perf_counter() - begin)
+    out.summary(found, _in_words(found, work))
 
 
 @dataclass(frozen=True)
@@ -115,8 +123,7 @@ def _train(options: TrainOptions, work: Work) -> _Trained:
         _check_columns(options.checkpoint, columns)
         info = {"train": _for_resume(options, task), "columns": columns}
         estimator.checkpoint = Checkpoint(options.checkpoint, info)
-    work.phase("scaling and partitioning")
-    estimator.fit(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work.train)
+    estimator.fit(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work)
     work.phase("writing the model")
     estimator.save(options.output, info={"target": options.target})
     return _Trained(estimator, task, len(loaded.table.X))
@@ -146,8 +153,7 @@ def run_forecast(options: TrainOptions, out: Output) -> None:
         read = time.perf_counter() - begin
         task = _task(options, loaded)
         estimator = _estimator(task, options)
-        work.phase("scaling and partitioning")
-        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work.train)
+        forecast = estimator.forecast(loaded.table, loaded.target, loaded.weight, **_ties(loaded), callback=work)
     out.result(_forecast(forecast, task, read), title="Forecast")
 
 
@@ -156,16 +162,16 @@ def run_advice(options: TrainOptions, out: Output) -> None:
     with Work(quiet=out.quiet) as work:
         loaded = _load(options, work)
         estimator = _estimator(_task(options, loaded), options)
-        work.phase("scaling and partitioning")
-        given = {**_ties(loaded), "estimator": estimator, "callback": work.train}
+        given = {**_ties(loaded), "estimator": estimator, "callback": work}
         verdict = advise(loaded.table, loaded.target, loaded.weight, **given)
     chosen = verdict.chosen.parameters
     flags = f"--partition {chosen['partition']} --cell-size {chosen['cell_size']}"
+    data, target = shlex.quote(options.data), shlex.quote(options.target)
     if out.json:
         out.result({**asdict(verdict), "options": flags})
         return
     sample = f", on {verdict.chosen.n_rows:,} random rows" if chosen["partition"] == "none" else ""
-    typer.echo(f"{verdict}\n\nTrain with: {flags}{sample}")
+    typer.echo(f"{verdict}\n\nTrain with: localsvm train {data} --target {target} {flags}{sample}")
 
 
 def _check_output(options: TrainOptions) -> None:
@@ -187,6 +193,8 @@ def _load(options: TrainOptions, work: Work) -> Loaded:
         options.target, options.weight, options.features, options.ignore, groups=options.groups, time=options.time
     )
     loaded = load(file, roles, _memory_budget(options), work.read)
+    for note in column_notes(file.schema, roles, loaded):
+        work.note(note)
     if isinstance(loaded.table.X, RowFile):  # return unused memory to the system
         give_back_large_blocks()
         pa.default_memory_pool().release_unused()
@@ -198,7 +206,7 @@ def _ties(loaded: Loaded) -> dict[str, Any]:
 
 
 def _memory_budget(options: TrainOptions) -> MemoryBudget:
-    limit = check_memory("--max-memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
+    limit = check_memory("max_memory", (options.parameters or {}).get("max_memory")) or available_memory() or 1 << 62
     directory = options.workspace or str(Path(options.output).resolve().parent)
     return MemoryBudget(int(_MEMORY_FOR_ROWS * limit), directory)
 
@@ -245,37 +253,37 @@ def _for_resume(options: TrainOptions, task: str) -> dict[str, Any]:
 
 
 def _stopped(options: TrainOptions, work: Work) -> int:
-    done = f"{work.last.cells_done} of {work.last.n_cells} cells" if work.last else "No cells yet"
     if options.checkpoint is None:
         typer.echo("Interrupted; nothing was saved. Use --checkpoint DIR to save finished cells.", err=True)
     else:
+        of_all = f" of {work.last.n_cells}" if work.last else ""
         typer.echo(
-            f"Interrupted. {done} saved in {options.checkpoint}. Continue with: localsvm resume {options.checkpoint}",
+            f"Interrupted. {count_cells(options.checkpoint)}{of_all} cells are kept in {options.checkpoint}. Continue "
+            f"with: localsvm resume {options.checkpoint}",
             err=True,
         )
     return STOPPED
 
 
 def _summary(done: _Trained, options: TrainOptions, seconds: float) -> dict[str, Any]:
-    estimator = done.estimator
-    sizes = np.array([cell["size"] for cell in estimator.cells_])
-    risks = np.array([cell["cv_risk"] for cell in estimator.cells_])
-    known = np.isfinite(risks)
     return {
         "model": options.output,
-        "task": done.task,
-        "rows": done.n_rows,
-        "features": estimator.n_features_in_,
-        **(
-            {"classes": [str(label) for label in estimator.classes_.tolist()]}
-            if isinstance(estimator, LocalSVC)
-            else {}
-        ),
-        "cells": estimator.n_cells_,
-        "cv_risk": float(np.average(risks[known], weights=sizes[known])) if known.any() else None,
-        "seconds": round(seconds, 3),
         "bytes": Path(options.output).stat().st_size,
+        "task": done.task,
+        "target": options.target,
+        "rows": done.n_rows,
+        **model_facts(done.estimator),
+        "seconds": round(seconds, 3),
     }
+
+
+def _in_words(found: dict[str, Any], work: Work) -> dict[str, Any]:
+    """Return a summary to show: what the model is worth first, and what to do next."""
+    shown = found_in_words(found)
+    first = {name: shown.pop(name) for name in list(shown) if name.startswith("CV ")}
+    stages = shares(work.seconds)
+    took = {"time": f"{duration(shown.pop('seconds'))}{stages}"}
+    return first | shown | took | {"next": f"localsvm evaluate {shlex.quote(found['model'])} TEST_FILE"}
 
 
 def _forecast(forecast: Forecast, task: str, read: float) -> dict[str, Any]:

@@ -6,7 +6,7 @@ the frame's columns are used.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from importlib import import_module
 from numbers import Number
 from typing import Any
@@ -42,18 +42,21 @@ def has_only_numbers(frame: Any) -> bool:
     )
 
 
-def read_frame(frame: Any, labels: Sequence[str] | range, known: Encoding | None = None) -> Table:
+def read_frame(
+    frame: Any, labels: Sequence[str] | range, known: Encoding | None = None, declared: Collection[int] = ()
+) -> Table:
     """Read a frame: numbers, truth values and durations are numbers; text is a category; dates are days.
 
+    Declared columns are categories, whatever their type.
     With an encoding, columns are read as in training.
     """
     X = np.full(frame.shape, np.nan)
     names: dict[int, tuple[str, ...]] = {}
     dates = set()
     for j, column in enumerate(_columns(frame)):
-        kind = _kind(column, labels[j]) if known is None else known.kinds[j]
+        kind = known.kinds[j] if known is not None else "category" if j in declared else _kind(column, labels[j])
         if kind == "category":
-            X[:, j], names[j] = _categories(_values(column), labels[j])
+            X[:, j], names[j] = category_codes(_values(column), labels[j])
         elif kind == "date":
             X[:, j] = _days(column, labels[j])
             dates.add(j)
@@ -117,7 +120,7 @@ def _kind_of_values(values: list[Any], label: str | int) -> Kind:
 # -------------------------------------------------------------------------------------------------- categories
 
 
-def _categories(values: list[Any], label: str | int) -> tuple[FloatArray, tuple[str, ...]]:
+def category_codes(values: list[Any], label: str | int) -> tuple[FloatArray, tuple[str, ...]]:
     """Return the place of every value in the sorted list of names, NaN if it is missing, and that list."""
     distinct: dict[Hashable, int] = {}
     try:

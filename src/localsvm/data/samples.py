@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from importlib import resources
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtr, ndtri
 
 N_WILDERNESS_AREAS = 4
 N_SOIL_TYPES = 40
@@ -63,7 +63,7 @@ def toy_mixture(
     n_features: int = 4,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[NDArray[np.float32], NDArray[np.int8]]:
-    """Draw from the toy problem of Sec. 4: two Gaussians in the box [-2, 2]^d.
+    """Draw from the toy problem of Section 4: two Gaussians in the box [-2, 2]^d.
 
     A label is +1 with probability 0.6. Given y = +1, x is normal around the origin with variance 1;
     given y = -1, around (1, 0, ..., 0) with variance 1/8; both conditioned on lying in the box.
@@ -110,7 +110,7 @@ def toy_mixture(
 
 
 def toy_posterior(X: ArrayLike) -> NDArray[np.float64]:
-    """Compute eta(x) = P(y = +1 | x) of the toy problem of Sec. 4.
+    """Compute eta(x) = P(y = +1 | x) of the toy problem of Section 4.
 
     Parameters
     ----------
@@ -134,12 +134,12 @@ def toy_posterior(X: ArrayLike) -> NDArray[np.float64]:
     positive, negative = _toy_gaussians(points.shape[1])
     prior_log_odds = np.log(POSITIVE_SHARE / (1 - POSITIVE_SHARE))
     log_odds = prior_log_odds + positive.log_density(points) - negative.log_density(points)
-    eta: NDArray[np.float64] = expit(log_odds)
+    eta: NDArray[np.float64] = scipy.special.expit(log_odds)
     return eta
 
 
 def toy_bayes_error(n_features: int = 4, n_samples: int = 2**18) -> float:
-    """Compute the Bayes error of the toy problem of Sec. 4, E min(eta(x), 1 - eta(x)).
+    """Compute the Bayes error of the toy problem of Section 4, E min(eta(x), 1 - eta(x)).
 
     A mean over points that fill the distribution evenly (a shifted Sobol sequence), so that
     262 144 points give an error of about 2e-5 for d <= 16; the same arguments give the same number.
@@ -204,12 +204,12 @@ class _BoxedGaussian:
 
     def quantile(self, uniform: NDArray[np.float64]) -> NDArray[np.float64]:
         below, above = self._tails()
-        z: NDArray[np.float64] = ndtri(below + uniform * (above - below))
+        z: NDArray[np.float64] = scipy.special.ndtri(below + uniform * (above - below))
         return self.mean + self.std * z
 
     def _tails(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Probabilities of lying below either edge of the box, by coordinate."""
-        return ndtr((-BOX - self.mean) / self.std), ndtr((BOX - self.mean) / self.std)
+        return scipy.special.ndtr((-BOX - self.mean) / self.std), scipy.special.ndtr((BOX - self.mean) / self.std)
 
 
 def _toy_gaussians(n_features: int) -> tuple[_BoxedGaussian, _BoxedGaussian]:

@@ -6,6 +6,7 @@ Enters: float rows. Leaves: float32 rows on comparable scales, as the width of a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,8 @@ class AffineScaling:
 
     shift: NDArray[np.float64]
     factor: NDArray[np.float64]
+    method: str = ""
+    """How it was found: "minmax", "standard", or "none"; empty where that was not kept."""
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scale rows."""
@@ -49,11 +52,13 @@ class AffineScaling:
 
     def widened(self, count: int) -> AffineScaling:
         """Return a scaling of `count` columns more, which stay as they are."""
-        return AffineScaling(np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)))
+        return AffineScaling(
+            np.append(self.shift, np.zeros(count)), np.append(self.factor, np.ones(count)), self.method
+        )
 
     def weighted(self, weights: NDArray[np.float64]) -> AffineScaling:
         """Return a scaling whose columns are multiplied with weights."""
-        return AffineScaling(self.shift, self.factor * weights)
+        return AffineScaling(self.shift, self.factor * weights, self.method)
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class QuantileScaling:
 
     knots: tuple[NDArray[np.float64], ...]
     ranks: tuple[NDArray[np.float64], ...]
+    method: ClassVar[str] = "quantile"
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scale rows."""
@@ -129,7 +135,7 @@ def fit_to_ends(method: str | None, X: RowSource, n_scaled: int | None = None) -
     if method is None:
         return _identity(low, high)
     low, high = low[:n_scaled], high[:n_scaled]
-    return AffineScaling(low, _inverse(high / 2 - low / 2) / 2).widened(X.shape[1] - len(low))
+    return AffineScaling(low, _inverse(high / 2 - low / 2) / 2, "minmax").widened(X.shape[1] - len(low))
 
 
 def no_scaling(n_features: int) -> AffineScaling:
@@ -142,7 +148,7 @@ def no_scaling(n_features: int) -> AffineScaling:
     >>> no_scaling(2).apply(np.array([[0.1, 7.0]], dtype=np.float32)).tolist()
     [[0.10000000149011612, 7.0]]
     """
-    return AffineScaling(np.zeros(n_features), np.ones(n_features))
+    return AffineScaling(np.zeros(n_features), np.ones(n_features), "none")
 
 
 def _inverse(spread: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -171,7 +177,7 @@ def _standard(X: NDArray[np.floating], weight: NDArray[np.float64]) -> AffineSca
     mean = np.clip(fraction @ relative, -1, 1)  # rounding may pass the ends
     spread = np.minimum(np.sqrt(fraction @ np.square(relative - mean)), 1)
     spread[spread < 1e-12] = 0.0
-    return AffineScaling(mean * unit, _inverse(spread * unit))
+    return AffineScaling(mean * unit, _inverse(spread * unit), "standard")
 
 
 def _quantile(X: NDArray[np.floating], weight: NDArray[np.float64]) -> QuantileScaling:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class SparseRows:
     @classmethod
     def of(cls, matrix: Any) -> SparseRows:
         """Take a matrix of any sparse format; one in compressed rows is not copied."""
-        return cls(csr_array(matrix))
+        return cls(scipy.sparse.csr_array(matrix))
 
     @property
     def shape(self) -> tuple[int, ...]:

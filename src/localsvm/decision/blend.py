@@ -57,11 +57,14 @@ class KeyedScores:
 
 
 def blended(models: Sequence[KeyedScores], weights: FloatArray) -> KeyedScores:
-    """Return the weighted mean of the scores of models, on the samples that all of them have."""
-    keys = _common_keys(models)
-    parts = [model.at(keys) for model in models]
-    scores = np.sum([weight * part.scores for weight, part in zip(weights, parts, strict=True)], axis=0)
-    return KeyedScores(keys, scores, parts[0].y, parts[0].weight)
+    """Return the weighted mean of the scores of the samples that all models have."""
+    used = [(model, weight) for model, weight in zip(models, weights.tolist(), strict=True) if weight > 0]
+    keys = _common_keys([model for model, _ in used])
+    first = used[0][0].at(keys)
+    scores = np.zeros(first.scores.shape)
+    for model, weight in used:
+        scores += weight * model.at(keys).scores
+    return KeyedScores(keys, scores, first.y, first.weight)
 
 
 def _common_keys(models: Sequence[KeyedScores]) -> Keys:

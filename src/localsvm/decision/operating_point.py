@@ -14,8 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import betainc
 
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData, InvalidParameter
@@ -249,4 +249,4 @@ def _limit_keeps(points: RocPoints, samples: ScoredSamples, bound: float, confid
     """
     negative, _ = samples.class_weight
     alarms = points.false_alarm * negative
-    return np.asarray(betainc(alarms + 1, np.maximum(negative - alarms, _EQUAL), bound) >= confidence)
+    return np.asarray(scipy.special.betainc(alarms + 1, np.maximum(negative - alarms, _EQUAL), bound) >= confidence)

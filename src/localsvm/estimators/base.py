@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
@@ -19,30 +20,46 @@ from localsvm.data.disk import RowFile
 from localsvm.data.encoding import CodedRows, Encoding
 from localsvm.data.encoding.words import Record, encoding_records, plain_records
 from localsvm.data.labels import Labels
+from localsvm.data.scaling import METHODS, AffineScaling
 from localsvm.data.source import RowSource
 from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
+from localsvm.decision.cross_validated import CvMeasures
 from localsvm.decision.duplicates import Duplicates
 from localsvm.estimators.columns import encode_training_rows
 from localsvm.estimators.effort import check_effort, choose_grid, count_members, is_averaged, member_columns
+from localsvm.estimators.facts import FittedFacts
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
-from localsvm.estimators.progress import ProgressBar
+from localsvm.estimators.progress import listening
 from localsvm.estimators.state import DUPLICATES, ENCODING, MEMBER, MemberValues, estimator_values, storable
 from localsvm.estimators.ties import check_ties
-from localsvm.estimators.warn import warn_of_edges, warn_of_precision, warn_of_single_groups
+from localsvm.estimators.warn import warn_of_grid, warn_of_single_groups
 from localsvm.fit.ensemble import EnsembleResult, MemberPlan, fit_ensemble
 from localsvm.fit.fit import FitResult
 from localsvm.fit.forecast import Forecast, forecast_fit
 from localsvm.fit.prepare import TargetRows
 from localsvm.fit.settings import FitSettings, LearningTask, resolve
-from localsvm.fit.training import OnProgress, Progress
+from localsvm.fit.training import OnProgress
 from localsvm.model.ensemble import Ensemble, Member, MemberRows
 from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
 from localsvm.model.predict import assign_rows
 from localsvm.storage.model_file import StoredModel, write_model
-from localsvm.storage.schema import NOT_NEGATIVE, Fields, added, array, integer, maybe, names, several
+from localsvm.storage.schema import (
+    NOT_NEGATIVE,
+    Fields,
+    added,
+    array,
+    integer,
+    items,
+    maybe,
+    names,
+    real,
+    several,
+    table,
+    text,
+)
 
 _ONE_MEMBER = MemberValues(1.0, "plain", True)
 CellRecord = dict[str, Any]
@@ -139,10 +156,19 @@ def _stored_members(stored: StoredModel, fitted: Fields, columns: Encoding | Non
     """Return the members of a model file; files from before there were ensembles have one."""
     known = fitted.read("members_", added(several(MEMBER), before=(_ONE_MEMBER,)))
     models = (stored.model, *stored.others)
+    scalings = fitted.read("scalings", added(items(text("", "none", *METHODS)), before=("",) * len(models)))
+    models = tuple(_with_scaling(model, method) for model, method in zip(models, scalings, strict=False))
     if len(known) != len(models):
         raise fitted.refuse(f"it has {len(known)} weights of {len(models)} members")
     views = [None if columns is None else columns.view(values.numbers, values.levels) for values in known]
     return tuple(Member(model, values.weight, view) for model, values, view in zip(models, known, views, strict=True))
+
+
+def _with_scaling(model: LocalModel, method: str) -> LocalModel:
+    """Return a model whose scaling has the name under which it was found."""
+    if not isinstance(model.scaling, AffineScaling):
+        return model
+    return replace(model, scaling=replace(model.scaling, method=method))
 
 
 def fitted_from(
@@ -163,7 +189,7 @@ def fitted_from(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LocalEstimator(BaseEstimator):  # type: ignore[misc]
+class LocalEstimator(FittedFacts):
     """Parameters and behavior common to all local SVMs."""
 
     effort: str = "default"
@@ -178,6 +204,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     search: str = "auto"
     scaling: str | None = "auto"
     missing: str = "error"
+    categorical_features: Any = None
     refit: str = "combine"
     max_memory: str | int | None = None
     n_jobs: int | None = None
@@ -197,6 +224,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
     feature_names_in_: NDArray[Any] = field(init=False)
     _duplicates: Duplicates | None = field(init=False)
     _seed: int = field(init=False)
+    _cv: CvMeasures = field(init=False)
 
     @abstractmethod
     def _check_loss(self) -> None:
@@ -243,7 +271,9 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             `groups` or `time`, not both.
         callback : callable, optional
             Called about ten times a second with a `Progress`: cells_done, n_cells, samples_done,
-            n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit.
+            n_samples, seconds, rate, seconds_left. An exception that it raises stops the fit. If it has a
+            method `stage`, that is called with the name of each stage as it begins ("scaling", "relevance",
+            "partition", "cells", "calibration"), and with the number of the member and of all members.
 
         Returns
         -------
@@ -261,18 +291,12 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         (1,)
         """
         data = check_training_data(self, X, y, sample_weight, groups, time)
-        listeners: list[OnProgress] = [ProgressBar()] if self.verbose else []
-        listeners += [callback] if callback is not None else []
-
-        def on_progress(progress: Progress) -> None:
-            for listener in listeners:
-                listener(progress)
-
-        fitted = fit_ensemble(data.members, data.features, on_progress if listeners else None)
+        with listening(callback, draws=self.verbose > 0) as on_progress:
+            fitted = fit_ensemble(data.members, data.features, on_progress)
         self._set_fitted(fitted, data.task, data.settings.seed, data.columns)
         # Warnings point at the line that called fit: past warn_of_... and this method.
-        warn_of_edges(self.model_.cells, data.settings.cell, stacklevel=3)
-        warn_of_precision(self.model_.cells, data.settings.cell, stacklevel=3)
+        cells = chain.from_iterable(member.model.cells for member in self.members_)
+        warn_of_grid(cells, data.settings.cell, stacklevel=3)
         warn_of_single_groups(self.model_.cells, data.rows.ties, stacklevel=3)
         return self
 
@@ -287,6 +311,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self.cells_ = result.table.records()
         self.n_cells_ = len(self.cells_)
         self._seed = seed
+        self._cv = fitted.cv
 
     def _feature_weights(self, weights: FloatArray) -> FloatArray:
         """Return the weights of given features, with mean one, from those of the model's columns.
@@ -392,17 +417,19 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
             "feature_relevance_": self.feature_relevance_,
             "duplicates": maybe(DUPLICATES).write(self._duplicates),
             "seed": self._seed,
+            "cv": self._cv,
+            "scalings": tuple(member.model.scaling.method for member in self.members_),
         }
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         """Become what was saved: the inverse of `_fitted_values`."""
-        self.model_ = stored.model
         self.n_features_in_ = fitted.read("n_features_in_", integer(least=1))
         labels = fitted.read("feature_names_in_", maybe(names(self.n_features_in_)))
         if labels is not None:
             self.feature_names_in_ = labels
         self.columns_ = fitted.read("columns_", maybe(ENCODING), n_columns=self.n_features_in_)
         self.members_ = _stored_members(stored, fitted, self.columns_)
+        self.model_ = self.members_[0].model
         for member in self.members_:
             width = member.view.width if member.view is not None else self.n_features_in_
             if width != member.model.n_features:
@@ -417,6 +444,7 @@ class LocalEstimator(BaseEstimator):  # type: ignore[misc]
         self.cells_ = stored.table.records()
         self.n_cells_ = len(self.cells_)
         self._seed = fitted.read("seed", integer(most=np.inf))
+        self._cv = fitted.read("cv", added(table(real()), before={}))
 
     def __sklearn_tags__(self) -> Any:
         """Return the tags of all estimators: what they take."""

@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from localsvm.cell.trained import OutOfFold
 from localsvm.data.labels import Labels
 from localsvm.data.types import FloatArray
+from localsvm.decision.cross_validated import cross_validated
 from localsvm.decision.decide import PLAIN_OBJECTIVES, Decision, DecisionPlan, OutOfFoldScores, at_point, decide
 from localsvm.decision.operating_point import SCORES, OperatingPoint, RocPoints
 from localsvm.errors import InvalidData, InvalidParameter
@@ -206,6 +208,8 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         reduction, calibration = at_point(scores, self.model_.reduction, moved.operating_point_)
         moved.model_ = replace(self.model_, reduction=reduction, calibration=calibration)
         moved.members_ = (Member(moved.model_),)
+        samples = OutOfFold(scores.scores, scores.y.astype(np.float64), scores.count)
+        moved._cv = cross_validated(reduction, [samples], moved.operating_point_)
         return moved
 
     def predict_proba(self, X: RowsLike) -> FloatArray:

@@ -70,6 +70,9 @@ missing : {"error", "impute"}, default="error"
     values in training gets a missing-value indicator column. A missing category is a category of its
     own, if it occurs in training. Features without any value are dropped. Infinite values raise an
     error.
+categorical_features : sequence of str or int, optional
+    Names or numbers of columns that are categories although their values are numbers: codes of towns, of
+    products. Text is a category anyway. Default: by the types of the columns.
 refit : {"combine", "retrain", "blend"}
     How a cell's model is obtained from the grid. "combine" averages the solutions of the folds at the
     best width, each with the lam that is best on its validation fold, weighted by their risks.
@@ -121,6 +124,12 @@ encoding_ : list of dict
 
 columns_ : Encoding or None
     The learned encoding; None if X is numeric and ``missing="error"``.
+cv_score_ : float
+    Score of out-of-fold predictions of the training samples, in the units of `score`.
+kernel_, scaling_ : str
+    The kernel and the scaling that were chosen; of members that differ, a tuple with those of each.
+feature_importances_ : ndarray of shape (n_features,)
+    `feature_relevance_`, so that the sum is one.
 n_features_in_ : int
     Number of features seen during fit; of a data frame, before categories are encoded.
 feature_names_in_ : ndarray of str

@@ -11,12 +11,16 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from localsvm.data.dates import is_date
 from localsvm.data.encoding import Encoding
-from localsvm.data.frames import has_only_numbers, is_frame, read_frame
+from localsvm.data.frames import category_codes, has_only_numbers, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.data.table import Table
-from localsvm.errors import InvalidData
+from localsvm.errors import InvalidData, InvalidParameter
+
+_NOT_DATES = tuple(f"real number, not {kind!r}" for kind in ("Timestamp", "datetime.datetime", "datetime.date"))
+"""How Python's refusal to make a number of a date ends."""
 
 
 def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
@@ -25,9 +29,14 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     With `reset` the estimator remembers the number of features and their names; else they have to be those it knows.
     """
     known: Encoding | None = None if reset else estimator.columns_
+    declared = estimator.categorical_features is not None
     if isinstance(X, Table):
         table = _take_table(estimator, X, reset=reset)
-    elif (known and not known.has_only_numbers) or ((reset or known) and is_frame(X) and not has_only_numbers(X)):
+    elif declared and not is_frame(X) and (reset or known):
+        table = _read_declared(estimator, X, known)
+    elif (known and not known.has_only_numbers) or (
+        (reset or known) and is_frame(X) and (declared or not has_only_numbers(X))
+    ):
         table = _read_frame(estimator, X, known)
     else:
         table = Table(_read_numbers(estimator, X, reset=reset))
@@ -60,9 +69,39 @@ def _read_frame(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Tab
         )
     validate_data(estimator, X, reset=known is None, skip_check_array=True)
     names = getattr(estimator, "feature_names_in_", None)
-    table = read_frame(X, range(X.shape[1]) if names is None else names, known)
+    declared = _declared_columns(estimator) if known is None else ()
+    table = read_frame(X, range(X.shape[1]) if names is None else names, known, declared)
     check_array(table.X, ensure_all_finite=False)
     return table
+
+
+def _read_declared(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Table:
+    """Read an array of numbers, some columns of which are declared to be categories."""
+    numbers = _read_numbers(estimator, X, reset=known is None)
+    if isinstance(numbers, SparseRows):
+        raise InvalidParameter("categorical_features: X is sparse, and has numbers only. Give an array or a frame.")
+    if known is None:
+        columns = _declared_columns(estimator)
+    else:
+        columns = tuple(j for j, kind in enumerate(known.kinds) if kind == "category")
+    coded, names = numbers.astype(np.float64), {}
+    for j in columns:
+        coded[:, j], names[j] = category_codes(numbers[:, j].tolist(), j)
+    return Table(coded, names)
+
+
+def _declared_columns(estimator: BaseEstimator) -> tuple[int, ...]:
+    """Return the numbers of the columns in `categorical_features`."""
+    given = estimator.categorical_features
+    names = [str(name) for name in getattr(estimator, "feature_names_in_", ())]
+    found = []
+    for item in () if given is None else given:
+        place = names.index(item) if isinstance(item, str) and item in names else item
+        if isinstance(place, str) or not 0 <= place < estimator.n_features_in_:
+            columns = f"{', '.join(map(repr, names[:12]))}" if names else f"0 to {estimator.n_features_in_ - 1}"
+            raise InvalidParameter(f"categorical_features has {item!r}, but the columns are {columns}.")
+        found.append(int(place))
+    return tuple(dict.fromkeys(found))
 
 
 def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
@@ -138,7 +177,8 @@ def _explain_refusal(error: Exception, X: Any) -> Exception:
             "real and the imaginary part as two columns."
         )
     text = isinstance(error, ValueError) and message.startswith("could not convert string")
-    if text or isinstance(error, np.exceptions.DTypePromotionError):
+    dates = isinstance(error, TypeError) and message.endswith(_NOT_DATES)
+    if text or dates or isinstance(error, np.exceptions.DTypePromotionError):
         return _first_non_number(X) or error
     return error
 
@@ -152,6 +192,14 @@ def _first_non_number(X: Any) -> InvalidData | None:
             except (TypeError, ValueError):
                 return InvalidData(
                     f"column {_label(names, column)} has values that are not numbers (first at row "
-                    f"{row}: {value!r}). Give a data frame, whose text columns are categories, or drop it."
+                    f"{row}: {value!r}). {_advice(X, value)}"
                 )
     return None
+
+
+def _advice(X: Any, value: object) -> str:
+    kind = "dates" if is_date(value) else "text"
+    if is_frame(X):  # at fit it is read as it is
+        return f"In training it was numbers: give numbers, or train with the {kind}."
+    columns = "dates are understood" if kind == "dates" else "text columns are categories"
+    return f"Give a data frame, whose {columns}, or drop it."

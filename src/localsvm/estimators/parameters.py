@@ -24,22 +24,24 @@ from localsvm.storage.checkpoint import Checkpoint
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _UNITS |= {"KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+_SAME_KERNEL = {"rbf": "gauss"}  # as scikit-learn calls it
 _MOST_THREADS = 4096  # more than machines have cores, and less than systems refuse to start
 
 
 def fit_parameters(estimator: BaseEstimator) -> FitParameters:
     """Check the parameters that all estimators have, before the data are read."""
     refits = ("combine", "retrain") if isinstance(estimator, ClassifierMixin) else ("combine", "retrain", "blend")
-    check_choice("kernel", estimator.kernel, ("auto", *KERNELS))
+    check_choice("kernel", estimator.kernel, ("auto", *KERNELS, *_SAME_KERNEL))
     check_choice("search", estimator.search, ("auto", "full", "racing"))
     check_choice("scaling", estimator.scaling, ("auto", *METHODS, None))
     check_choice("missing", estimator.missing, ("error", "impute"))
     check_choice("refit", estimator.refit, refits)
+    check_columns("categorical_features", estimator.categorical_features)
     check_verbosity(estimator.verbose)
     radius = None if estimator.cell_radius is None else check_positive("cell_radius", estimator.cell_radius)
     return FitParameters(
         partition=PartitionPlan(estimator.partition, check_cell_size(estimator.cell_size), radius),
-        kernel=estimator.kernel,
+        kernel=_SAME_KERNEL.get(estimator.kernel, estimator.kernel),
         n_folds=check_integer("n_folds", estimator.n_folds, 1),
         refit=estimator.refit,
         search=estimator.search,
@@ -82,6 +84,16 @@ def check_cell_size(cell_size: object) -> int | None:
         return check_integer("cell_size", cell_size, 1)
     except InvalidParameter:
         raise InvalidParameter(f"cell_size={cell_size!r}: give 'auto' or an integer of at least 1.") from None
+
+
+def check_columns(name: str, value: Any) -> None:
+    """Refuse what is not a list of names or numbers of columns, or None."""
+    items = list(value) if isinstance(value, list | tuple | np.ndarray) else None
+    if value is not None and (
+        items is None
+        or not all(isinstance(item, str | numbers.Integral) and not isinstance(item, bool) for item in items)
+    ):
+        raise InvalidParameter(f"{name}={value!r}: give a list of names or numbers of columns, like ['town'] or [3].")
 
 
 def check_positive(name: str, value: object) -> float:

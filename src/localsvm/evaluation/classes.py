@@ -13,11 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from localsvm.data.types import FloatArray, IndexArray
 from localsvm.estimators.targets import read_labels
 from localsvm.evaluation.intervals import Estimate, Means, combined, proportion
+from localsvm.evaluation.ranking import RankTally
 from localsvm.evaluation.result import Confusion, Label, Measure, ReliabilityBin
 
 BINS = 15
 """Number of probability bins, of equal width."""
 
+_MOST_RANKED = 20  # classes whose areas under curves are measured
+_MOST_SHOWN = 50  # classes whose recall and precision are
 _MOST_UNKNOWN = 20  # unknown labels that are listed
 
 
@@ -34,6 +37,8 @@ class ClassTally:
         # By true and predicted class; the last row is for unknown labels.
         self._weight, self._squares = np.zeros((k + 1, k)), np.zeros((k + 1, k))
         self._log_loss = Means(1)
+        events = [1] if k == 2 else range(k) if k <= _MOST_RANKED else []
+        self._ranks = {event: RankTally() for event in events}
         self._bins = np.zeros((4, BINS))  # sums of weight, weight^2, predicted probability, observed events
         self._n_unknown = 0
         self._unknown: dict[Label, None] = {}
@@ -69,6 +74,8 @@ class ClassTally:
     ) -> None:
         rows = np.arange(len(label))
         self._log_loss.add(-np.log(probability[rows, label])[:, None], weight)
+        for positive, ranks in self._ranks.items():
+            ranks.add(probability[:, positive], label == positive, weight)
         # The event is the second of two classes; with more classes, that the prediction is right.
         event = np.ones_like(label) if self.n_classes == 2 else predicted
         p = probability[rows, event]
@@ -78,15 +85,44 @@ class ClassTally:
 
     def measures(self) -> tuple[Measure, ...]:
         """Return all measures that are defined."""
-        found = {"error": self._error(), "balanced_accuracy": self._balanced_accuracy()}
+        error = self._error()
+        right = None if error is None else Estimate(1 - error.value, 1 - error.high, 1 - error.low)
+        found = {"error": error, "accuracy": right, "balanced_accuracy": self._balanced_accuracy(), **self._areas()}
         if self._log_loss.total > 0:
             found["log_loss"] = self._log_loss.mean(0)
         named = [Measure(name, e.value, e.low, e.high) for name, e in found.items() if e is not None]
         if self._bins[0].any():
             gaps = np.abs(self._bins[3] - self._bins[2])
             named.append(Measure("calibration_error", float(gaps.sum() / self._bins[0].sum())))
-        rates = self._rates() if self.n_classes == 2 else {}
+        if self.n_classes > 2:
+            return (*named, *self._by_class())
+        rates = self._rates()
         return (*named, *(Measure(name, e.value, e.low, e.high) for name, e in rates.items() if e is not None))
+
+    def _areas(self) -> dict[str, Estimate | None]:
+        """Return the areas under the curves; of several classes the mean over each against the rest."""
+        ranks = [ranks for ranks in self._ranks.values() if ranks.has_both]
+        if not ranks:
+            return {}
+        areas = {
+            "roc_auc": [tally.roc_auc() for tally in ranks],
+            "average_precision": [tally.average_precision() for tally in ranks],
+        }
+        return {name: _mean(found) for name, found in areas.items()}
+
+    def _by_class(self) -> list[Measure]:
+        """Return recall and precision of each class, where they are defined."""
+        found = []
+        for number, label in enumerate(self._labels if self.n_classes <= _MOST_SHOWN else ()):
+            hits = self._entries(number, number)
+            recall, precision = (
+                self._proportion(hits, self._entries(true=number)),
+                self._proportion(hits, self._entries(predicted=number)),
+            )
+            for name, e in (("recall", recall), ("precision", precision)):
+                if e is not None:
+                    found.append(Measure(name, e.value, e.low, e.high, str(label)))
+        return found
 
     def _proportion(self, part: NDArray[np.bool_], whole: NDArray[np.bool_]) -> Estimate | None:
         """Return the weight of some entries of the confusion matrix relative to others."""
@@ -110,8 +146,7 @@ class ClassTally:
         found = [estimate for estimate in recalls if estimate is not None]
         if not found:
             return None
-        mean = float(np.mean([estimate.value for estimate in found]))
-        return combined(mean, found, [1 / len(found)] * len(found))
+        return _mean(found)
 
     def _rates(self) -> dict[str, Estimate | None]:
         """Return the measures of binary classification; the second class is positive."""
@@ -141,6 +176,11 @@ class ClassTally:
                 ends = (observed.value, observed.low, observed.high)
                 found.append(ReliabilityBin(predicted / weight, *ends, weight / float(self._bins[0].sum())))
         return tuple(found)
+
+
+def _mean(found: list[Estimate]) -> Estimate:
+    mean = float(np.mean([estimate.value for estimate in found]))
+    return combined(mean, found, [1 / len(found)] * len(found))
 
 
 def _plain(label: Any) -> Label:

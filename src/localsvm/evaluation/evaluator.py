@@ -24,7 +24,9 @@ from localsvm.tasks import Levels
 class Evaluator:
     """Evaluate a fitted estimator on test rows, block by block.
 
-    Classifiers: error, balanced accuracy, log-loss and calibration error; for two classes also the true positive and
+    Classifiers: error, accuracy, balanced accuracy, ROC AUC, average precision (of several classes the mean over each
+    against the rest), log-loss and calibration error; for several classes also the recall and the precision of each;
+    for two classes the true positive and
     true negative rates (``tpr``, ``tnr``; the second class is positive), their product, F1 and precision. `LocalSVR`:
     RMSE, MAE, R2. Quantiles: the pinball loss, and the fraction of targets at or below the prediction, which should be
     the level. Expectiles: the expectile loss. Measures have 95 % confidence intervals where these are defined; the

@@ -12,7 +12,11 @@ Label = str | int | float | bool
 
 _TITLES = {
     "error": "Error",
+    "accuracy": "Accuracy",
     "balanced_accuracy": "Balanced accuracy",
+    "roc_auc": "ROC AUC",
+    "average_precision": "Average precision",
+    "recall": "Recall",
     "log_loss": "Log-loss",
     "calibration_error": "Calibration error",
     "tpr": "True positive rate",

@@ -8,7 +8,7 @@ duplicates, the scores also decide how much these count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +18,13 @@ from localsvm.data.encoding import View
 from localsvm.data.source import RowSource
 from localsvm.data.types import FloatArray
 from localsvm.decision.blend import KeyedScores, blend_models, blended
+from localsvm.decision.cross_validated import CvMeasures, cross_validated
 from localsvm.decision.duplicates import Duplicates, RowsByHash, are_frequent, find_duplicates
 from localsvm.fit.fit import FitResult, fit_model
 from localsvm.fit.memory import MemoryLimit
 from localsvm.fit.prepare import TargetRows, check_memory
 from localsvm.fit.settings import FitSettings
-from localsvm.fit.training import OnProgress, Progress
+from localsvm.fit.training import OnProgress, Progress, tell_stage
 from localsvm.model.ensemble import Member
 
 _SEED_STEP = 1_000_003  # between members: fits of neighbouring random states share none
@@ -59,6 +60,8 @@ class EnsembleResult:
     """Which of the plans they are."""
     seconds: dict[str, float]
     """Of all members, also of those without a weight."""
+    cv: CvMeasures = field(default_factory=dict)
+    """Measures of the out-of-fold predictions of all members together."""
     duplicates: Duplicates | None = None
     """Of the training rows, if they count."""
 
@@ -68,26 +71,31 @@ def fit_ensemble(
 ) -> EnsembleResult:
     """Fit all members and weight them; `features` are rows by which duplicates are found, if they may count."""
     first, settings = plans[0].rows, plans[0].settings
-    check_memory(first.X.shape, settings, MemoryLimit.of(settings.max_memory))
     hashes = None if features is None else _hashes_of_duplicates(replace(first, X=features), settings)
     if len(plans) == 1 and hashes is None:
         result = fit_model(first, settings, on_progress)
-        return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds)
+        return EnsembleResult((Member(result.model, view=plans[0].view),), (result,), (0,), result.seconds, result.cv)
     keys = row_keys(first.hashes(settings.seed, settings.n_threads), first.y)
     if first.ties is not None:
         keys = tied_keys(keys, first.ties)
     results = []
     for number, plan in enumerate(plans):
-        own, listener = plan.numbered(number), _part_of(on_progress, number, len(plans))
+        own, listener = plan.numbered(number), on_progress and _Part(on_progress, number, len(plans))
         results.append(fit_model(replace(own.rows, key=keys), own.settings, listener))
     scores = [result.keyed for result in results if result.keyed is not None]
     weights = blend_models(settings.cell.reduction, scores)
-    duplicates = None if hashes is None else _duplicates(first, settings, hashes, keys, blended(scores, weights))
-    return replace(_weighted(plans, results, weights), duplicates=duplicates)
+    of_all = blended(scores, weights)
+    factors = settings.factors if settings.class_factor else None
+    return replace(
+        _weighted(plans, results, weights),
+        cv=cross_validated(settings.cell.reduction, [of_all], None, factors),
+        duplicates=None if hashes is None else _duplicates(first, settings, hashes, keys, of_all),
+    )
 
 
 def _hashes_of_duplicates(rows: TargetRows, settings: FitSettings) -> Keys | None:
     """Return the hashes of the features, if many rows of positive weight have duplicates."""
+    check_memory(rows.X.shape, settings, MemoryLimit.of(settings.max_memory))
     hashes = rows.hashes(settings.seed, settings.n_threads)
     present = rows.weight > 0
     return hashes if are_frequent(hashes[present], rows.weight[present]) else None
@@ -113,21 +121,27 @@ def _weighted(plans: Sequence[MemberPlan], results: Sequence[FitResult], weights
     )
 
 
-def _part_of(on_progress: OnProgress | None, number: int, count: int) -> OnProgress | None:
-    """Return a listener to one of several fits, which tells another of the progress of all."""
-    if on_progress is None:
-        return None
+@dataclass
+class _Part:
+    """A listener to one of several fits, which tells another of the progress of all."""
 
-    def tell(progress: Progress) -> None:
-        on_progress(
+    listener: OnProgress
+    number: int
+    count: int
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell of the progress of all fits."""
+        self.listener(
             replace(
                 progress,
-                cells_done=number * progress.n_cells + progress.cells_done,
-                n_cells=count * progress.n_cells,
-                samples_done=number * progress.n_samples + progress.samples_done,
-                n_samples=count * progress.n_samples,
-                samples_restored=number * progress.n_samples + progress.samples_restored,
+                cells_done=self.number * progress.n_cells + progress.cells_done,
+                n_cells=self.count * progress.n_cells,
+                samples_done=self.number * progress.n_samples + progress.samples_done,
+                n_samples=self.count * progress.n_samples,
+                samples_restored=self.number * progress.n_samples + progress.samples_restored,
             )
         )
 
-    return tell
+    def stage(self, name: str, *_: int) -> None:
+        """Tell which stage of which fit begins."""
+        tell_stage(self.listener, name, self.number + 1, self.count)

@@ -14,11 +14,12 @@ import numpy as np
 from localsvm.cell.settings import CellSettings
 from localsvm.cell.trained import TrainedCell
 from localsvm.fit.memory import resident_memory
-from localsvm.fit.partial import CellChoice, fit_partially, spread_by_size, work_ratio
+from localsvm.fit.partial import PILOT_CELLS, CellChoice, fit_partially, spread_by_size, work_ratio
 from localsvm.fit.prepare import Prepared, TargetRows
 from localsvm.fit.settings import FitSettings
 from localsvm.fit.training import OnProgress
 
+_LEAST_PER_PILOT = 4  # cells for each that is trained: a forecast is worth nothing if it takes as long as the fit
 _SCORE_BYTES = 64  # per row: what calibration makes of out-of-fold scores
 
 
@@ -72,9 +73,10 @@ def forecast_fit(data: TargetRows, settings: FitSettings, on_progress: OnProgres
 
 
 def _pilot_cells(prepared: Prepared) -> CellChoice:
-    """Choose among cells whose targets differ: training the others takes no time."""
+    """Choose among cells whose targets differ: training the others takes no time. Of few cells a quarter will do."""
     differ = np.array([n for n in range(len(prepared.tasks)) if not prepared.tasks.agrees(n)], dtype=np.intp)
-    return CellChoice(differ[spread_by_size(prepared.sizes[differ])], differ)
+    count = min(PILOT_CELLS, max(1, len(differ) // _LEAST_PER_PILOT))
+    return CellChoice(differ[spread_by_size(prepared.sizes[differ], count)], differ)
 
 
 def _model_bytes(cells: Sequence[TrainedCell]) -> int:

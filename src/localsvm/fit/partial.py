@@ -16,9 +16,11 @@ from localsvm.cell.trained import TrainedCell
 from localsvm.fit.memory import MemoryLimit, MemoryPlan
 from localsvm.fit.prepare import Prepared, TargetRows, check_memory, prepare
 from localsvm.fit.settings import FitSettings
-from localsvm.fit.training import OnProgress, train_cells
+from localsvm.fit.training import OnProgress, tell_stage, train_cells
 
-_PILOT_CELLS = 40
+PILOT_CELLS = 40
+"""At most so many cells of a large fit are trained for its forecast."""
+
 # The seconds of a cell grow with the square of its rows, less where solves are easy.
 _GROWTH = 1.7
 
@@ -52,18 +54,20 @@ def fit_partially(
     begin = time.perf_counter()
     limit = MemoryLimit.of(settings.max_memory)
     check_memory(data.X.shape, settings, limit)
-    prepared = prepare(data, data.hashes(settings.seed, settings.n_threads), settings, limit)
+    tell_stage(on_progress, "scaling")
+    prepared = prepare(data, data.hashes(settings.seed, settings.n_threads), settings, limit, on_progress)
     ready = time.perf_counter()
     choice = choose(prepared)
     sizes = prepared.sizes[choice.chosen]
     tasks = [prepared.tasks[number] for number in choice.chosen.tolist()]
+    tell_stage(on_progress, "cells")
     cells = train_cells(tasks, sizes, prepared.cell, prepared.plan, on_progress)
     seconds = training_seconds(cells, time.perf_counter() - ready, prepared.plan)
     all_seconds = seconds * work_ratio(prepared.sizes[choice.all_cells], sizes)
     return PartialFit(prepared, choice, cells, ready - begin + all_seconds)
 
 
-def spread_by_size(sizes: NDArray[np.intp], count: int = _PILOT_CELLS) -> NDArray[np.intp]:
+def spread_by_size(sizes: NDArray[np.intp], count: int = PILOT_CELLS) -> NDArray[np.intp]:
     """Return the numbers of some cells, evenly spread over the sorted sizes."""
     by_size = np.argsort(sizes, kind="stable")
     count = min(count, len(sizes))

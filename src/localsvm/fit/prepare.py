@@ -27,6 +27,7 @@ from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.fit.memory import MemoryLimit, MemoryPlan, plan_memory
 from localsvm.fit.settings import FitSettings
+from localsvm.fit.training import OnProgress, tell_stage
 from localsvm.metric.sample import FitContext, fit_sample_scaling, learn_sample_metric, merge_sample
 from localsvm.partition.base import Members, Partition, hash_blocks
 from localsvm.partition.build import build_partition
@@ -101,7 +102,13 @@ def check_memory(shape: tuple[int, ...], settings: FitSettings, limit: MemoryLim
     limit.check(_SAMPLE_COPIES * 8 * sampled * n_features, f"a sample of {sampled} rows of {n_features} features")
 
 
-def prepare(data: TargetRows, hashes: NDArray[np.uint64], settings: FitSettings, limit: MemoryLimit) -> Prepared:
+def prepare(
+    data: TargetRows,
+    hashes: NDArray[np.uint64],
+    settings: FitSettings,
+    limit: MemoryLimit,
+    on_progress: OnProgress | None = None,
+) -> Prepared:
     """Choose the metric of rows of positive weight, and partition them into cells."""
     begin = time.perf_counter()
     X, partition_plan = data.X, settings.partition.sized(len(data))
@@ -119,9 +126,11 @@ def prepare(data: TargetRows, hashes: NDArray[np.uint64], settings: FitSettings,
         )
         scaling = fit_sample_scaling(sample, X, settings.metric, context, pool.map)
         scaled = time.perf_counter()
+        tell_stage(on_progress, "relevance")
         metric = learn_sample_metric(sample, scaling, settings.metric, context, pool.map)
         scaling = scaling.weighted(metric.weights)
         learned = time.perf_counter()
+        tell_stage(on_progress, "partition")
         del drawn, sample
         scaled_rows = ScaledRows(X, scaling)
         rows: ModelRows = scaled_rows if settings.workspace is None else ArrangedRows(scaled_rows, settings.workspace)

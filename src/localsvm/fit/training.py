@@ -52,6 +52,17 @@ class Progress:
 
 
 OnProgress = Callable[[Progress], None]
+"""Called with the progress of a fit; if it has a method `stage`, that is told which stage begins."""
+
+STAGES = ("scaling", "relevance", "partition", "cells", "calibration")
+"""The stages of a fit, in order."""
+
+
+def tell_stage(listener: OnProgress | None, stage: str, member: int = 1, n_members: int = 1) -> None:
+    """Tell a listener that wants to know which stage begins, and of which member of an ensemble."""
+    told = getattr(listener, "stage", None)
+    if told is not None:
+        told(stage, member, n_members)
 
 
 def train_cells(

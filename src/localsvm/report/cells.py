@@ -19,7 +19,7 @@ from localsvm.cell.trained import TrainedCell
 from localsvm.data.types import FloatArray
 from localsvm.model.table import CellTable
 from localsvm.report.display import Display
-from localsvm.report.style import ACCENT, INK, colour_scale, steps
+from localsvm.report.style import ACCENT, INK, colour_scale, plain, steps
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,7 +169,7 @@ def _set_log_scale(ax: Axes, span: float) -> None:
     ax.set_xscale("log")
     digits = next(digits for most, digits in _DIGITS.items() if span <= most)
     ax.xaxis.set_major_locator(LogLocator(subs=digits, numticks=5))
-    ax.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.xaxis.set_major_formatter(lambda value, _: plain(value))
     ax.minorticks_off()
 
 
@@ -285,4 +285,4 @@ def _mean_risk(cells: Sequence[TrainedCell]) -> FloatArray:
 def _label(axis: Any, values: FloatArray) -> None:
     """Label a few positions of an axis with the values there."""
     places = np.arange(0, len(values), -(-len(values) // _MOST_TICKS))
-    axis.set_ticks(places + 0.5, [f"{values[place]:.2g}" for place in places])
+    axis.set_ticks(places + 0.5, [plain(values[place]) for place in places])

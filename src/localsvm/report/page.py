@@ -30,6 +30,7 @@ from localsvm.report.partition import PartitionDisplay, cell_colours
 from localsvm.report.recommendations import recommend
 from localsvm.report.relevance import RelevanceDisplay
 from localsvm.report.style import draw_svg, require, theme
+from localsvm.tasks import OneVsOne, OneVsRest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -196,12 +197,14 @@ def _partition_plots(estimator: Any, evaluation: Evaluation | None) -> Iterator[
 
 
 def _surface_plot(estimator: Any) -> Plot:
+    several = isinstance(estimator.model_.reduction, OneVsOne | OneVsRest)
+    problems = " The risk is that of the binary problems, not the error of all classes." if several else ""
     return _plot(
         ValidationSurfaceDisplay.from_cells(estimator.model_.cells).plot,
         "surface",
         "Validation risk over the grid",
         "Mean validation risk of the cells at each position of the grid. Every cell has its own grid; axis labels are "
-        "medians over the cells. Discs show how many cells selected a point.",
+        f"medians over the cells. Discs show how many cells selected a point.{problems}",
     )
 
 

@@ -7,28 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from localsvm.cell.settings import CellSettings
-from localsvm.data.scaling import QuantileScaling
 from localsvm.estimators.effort import choose_grid
-from localsvm.estimators.warn import edge_sentences, precision_sentences
+from localsvm.estimators.warn import GridChoice, edge_sentences, grid_choices, precision_sentences
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel
 from localsvm.partition.chunks import ChunkPartition
-from localsvm.report.partition import sample_support
 from localsvm.report.style import percent
-from localsvm.tasks import Probabilities
+from localsvm.tasks import Binary, Probabilities
+from localsvm.tasks.losses import Hinge
 
 _SMALL_CELL = 40  # rows; cross-validation on fewer is unreliable
 _FEW_ROWS = 0.02  # fraction of the rows below which cells of a single class are not mentioned
 _RARE_CLASS = 0.1  # fraction of the cells in which a class occurs
 _MANY_SUPPORT = 0.9  # fraction of the rows
 _LARGE_CALIBRATION_ERROR = 0.05
+_PROMISED = {"error": "error", "log_loss": "log-loss", "rmse": "RMSE"}
+_NO_LOSS = 0.05  # by so much, relatively, a test may be worse before it is mentioned
 _MOST_CLASSES = 5  # named in a sentence
-_SAMPLE = 500  # support vectors from which the scaling is recognized
 
 
 @dataclass(frozen=True)
@@ -49,15 +51,19 @@ def recommend(estimator: Any, evaluation: Evaluation | None) -> list[Recommendat
 
 
 def _edges(estimator: Any) -> Iterator[Recommendation]:
-    for sentence in edge_sentences(estimator.model_.cells, _settings(estimator)):
+    for sentence in edge_sentences(_choices(estimator), _settings(estimator)):
         yield Recommendation(
             "Hyper-parameters at the edge of the grid", f"{sentence} Then fit again and compare the risks.", True
         )
 
 
 def _precision(estimator: Any) -> Iterator[Recommendation]:
-    for sentence in precision_sentences(estimator.model_.cells, _settings(estimator)):
+    for sentence in precision_sentences(_choices(estimator), _settings(estimator)):
         yield Recommendation("Some solves did not converge", sentence, True)
+
+
+def _choices(estimator: Any) -> list[GridChoice]:
+    return grid_choices(chain.from_iterable(member.model.cells for member in estimator.members_))
 
 
 def _settings(estimator: Any) -> CellSettings:
@@ -123,7 +129,9 @@ def _missing_classes(estimator: Any) -> Iterator[Recommendation]:
 def _support(estimator: Any) -> Iterator[Recommendation]:
     cells = estimator.model_.cells
     support, rows = sum(cell.n_support for cell in cells), sum(cell.n_samples for cell in cells)
-    if estimator.model_.reduction.is_classification and support > _MANY_SUPPORT * rows:
+    reduction = estimator.model_.reduction
+    one_problem = isinstance(reduction, Binary) and isinstance(reduction.loss, Hinge)  # others have no sparse solutions
+    if one_problem and _MANY_SUPPORT * rows < support <= rows:
         yield Recommendation(
             "Most rows are support vectors",
             f"{percent(support / rows)} of the training rows are support vectors: the classes overlap strongly, or the "
@@ -150,31 +158,41 @@ def _chunks(estimator: Any) -> Iterator[Recommendation]:
 
 
 def scaling_name(estimator: Any) -> str:
-    """Return the name of the scaling; one that was selected automatically is recognized by its values."""
-    if estimator.scaling != "auto":
-        return {None: "No", "minmax": "Min-max", "standard": "Standard", "quantile": "Quantile"}[estimator.scaling]
-    model: LocalModel = estimator.model_
-    if isinstance(model.scaling, QuantileScaling):
-        return "Quantile"
-    # Min-max scaling has no negative values; with standard scaling about half of them are.
-    seen = np.concatenate([model.partition.centers, sample_support(model, _SAMPLE)])
-    return "Standard" if seen.min(initial=0.0) < -1e-6 else "Min-max"
+    """Return the name of the scaling."""
+    found = estimator.scaling_ if isinstance(estimator.scaling_, str) else estimator.scaling_[0]
+    return {"none": "No", "minmax": "Min-max", "standard": "Standard", "quantile": "Quantile"}.get(found, "An affine")
 
 
 def _worse_than_validation(estimator: Any, evaluation: Evaluation) -> Iterator[Recommendation]:
-    headline = evaluation.headline
-    if evaluation.task != "classes" or headline.low is None or isinstance(estimator.model_.reduction, Probabilities):
-        return
-    risk = cv_risk(estimator.model_)
-    # The risk at the selected grid point is slightly optimistic, but by less than a fifth.
-    if headline.low > 1.2 * risk:
-        yield Recommendation(
-            "Test error above the cross-validated error",
-            f"The test error is {percent(headline.value, 2)}, the cross-validated error {percent(risk, 2)}; chance "
-            "does not explain the difference. Possible causes: the test rows come from a different distribution, or "
-            "related rows (such as several of one patient) were in different folds.",
-            True,
-        )
+    for name, title in _PROMISED.items():
+        measure, promised = evaluation.measure(name), _promised(estimator, name)
+        if measure is None or measure.high is None or promised is None:
+            continue
+        # Both are estimates: their difference has the errors of both, the second about that of as many training rows.
+        rows = sum(cell.n_samples for cell in estimator.model_.cells)
+        error = (measure.high - measure.value) * float(np.sqrt(1 + evaluation.n_rows / max(rows, 1)))
+        if measure.value - promised > max(error, _NO_LOSS * promised):
+            shown = partial(percent, digits=2) if name == "error" else "{:,.4g}".format
+            yield Recommendation(
+                f"Test {title} above the cross-validated {title}",
+                f"The test {title} is {shown(measure.value)}, the cross-validated {title} {shown(promised)}; chance "
+                "does not explain the difference. Possible causes: the test rows come from a different distribution, "
+                "related rows (such as several of one patient) were in different folds, or a column numbers the rows.",
+                True,
+            )
+            return
+
+
+def _promised(estimator: Any, name: str) -> float | None:
+    """Return a measure of the out-of-fold predictions; of models that do not have it, the risk of the cells."""
+    measures = getattr(estimator, "_cv", {})
+    if name == "error" and "accuracy" in measures:
+        return float(1 - measures["accuracy"])
+    if name in measures:
+        return float(measures[name])
+    reduction = estimator.model_.reduction
+    plain = reduction.is_classification and not isinstance(reduction, Probabilities)
+    return cv_risk(estimator.model_) if name == "error" and plain and not measures else None
 
 
 def _unknown_labels(_: Any, evaluation: Evaluation) -> Iterator[Recommendation]:

@@ -75,7 +75,7 @@ def colour_scale(ax: Axes, drawn: Any, label: str) -> None:
     bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, fraction=0.05, aspect=24, spacing="uniform")
     edges = drawn.norm.boundaries
     ticks = edges[:: (len(edges) - 1) // 3]
-    labels = [f"{tick:.2g}" for tick in ticks]
+    labels = [plain(tick) for tick in ticks]
     if np.nanmax(np.ma.filled(drawn.get_array(), np.nan), initial=-np.inf) > edges[-1]:
         labels[-1] += " +"
     bar.set_ticks(ticks, labels=labels)
@@ -85,13 +85,29 @@ def colour_scale(ax: Axes, drawn: Any, label: str) -> None:
 
 
 def short(text: str, most: int = 24) -> str:
-    r"""Return a user's text on one line of limited length.
+    r"""Return a user's text on one line of limited length, cut in the middle: names often differ at their ends.
 
     >>> short("a\nb"), short("a name that is much too long for a legend")
-    ('a b', 'a name that is much too…')
+    ('a b', 'a name that…for a legend')
     """
     line = " ".join("".join(character if character.isprintable() else " " for character in text).split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    if len(line) <= most:
+        return line
+    half = (most - 1) // 2
+    return f"{line[:half].rstrip()}…{line[-(most - 1 - half) :].lstrip()}"
+
+
+def plain(value: float) -> str:
+    """Return a number with two digits, without an exponent where it can be read without one.
+
+    >>> plain(163.2), plain(0.0213), plain(1.64e-6), plain(240_000.0)
+    ('160', '0.021', '1.6e-6', '2.4e5')
+    """
+    rounded = float(f"{value:.2g}")
+    if rounded == 0 or 1e-3 <= abs(rounded) < 1e5:
+        return f"{rounded:.10g}"
+    digits, _, exponent = f"{rounded:.1e}".partition("e")
+    return f"{float(digits):g}e{int(exponent)}"
 
 
 def percent(fraction: float, digits: int = 0) -> str:

@@ -38,7 +38,9 @@ _LOCATION = "distinguishing features"
 
 _PERCENTAGES = (
     "error",
+    "accuracy",
     "balanced_accuracy",
+    "recall",
     "calibration_error",
     "tpr",
     "tnr",
@@ -102,21 +104,45 @@ def tiles(estimator: Any, evaluation: Evaluation | None) -> list[Tile]:
     """Return the headline numbers."""
     model: LocalModel = estimator.model_
     rows = sum(cell.n_samples for cell in model.cells)
-    support = sum(cell.n_support for cell in model.cells)
+    support = sum(cell.n_support for member in estimator.members_ for cell in member.model.cells)
     sizes = [cell.n_samples for cell in model.cells]
+    n_members = len(estimator.members_)
     found = [_headline(evaluation)] if evaluation is not None else []
-    risk = cv_risk(model)
+    members = f", first of {n_members} models" if n_members > 1 else ""
     return [
         *found,
-        Tile(
-            f"Cross-validated {risk_name(model)}", _number(risk, as_percent=_in_percent(model)), "mean weighted by rows"
-        ),
+        _cross_validated(estimator),
         Tile("Training rows", f"{rows:,}", "duplicates counted once"),
         Tile("Features", f"{estimator.n_features_in_:,}", _encoded(estimator)),
-        Tile("Cells", f"{len(sizes):,}", f"{min(sizes):,} to {max(sizes):,} rows each"),
-        Tile("Support vectors", f"{support:,}", f"{percent(support / rows)} of the rows" if rows else ""),
+        Tile("Cells", f"{len(sizes):,}", f"{min(sizes):,} to {max(sizes):,} rows each{members}"),
+        Tile("Kernel, scaling", _both(estimator.kernel_), _both(estimator.scaling_)),
+        Tile("Support vectors", f"{support:,}", _per_row(support, rows)),
         Tile("Training time", _seconds(estimator.timings_["total"]), "wall clock"),
     ]
+
+
+def _cross_validated(estimator: Any) -> Tile:
+    """Return the cross-validated counterpart of the headline: of all members together, if it is known."""
+    model: LocalModel = estimator.model_
+    measures = getattr(estimator, "_cv", {})
+    if model.reduction.is_classification and "accuracy" in measures:
+        loss = f"log-loss {measures['log_loss']:.4g}, " if "log_loss" in measures else ""
+        return Tile("Cross-validated error", percent(1 - measures["accuracy"], 2), f"{loss}out of fold")
+    if "rmse" in measures:
+        return Tile("Cross-validated RMSE", f"{measures['rmse']:,.4g}", f"R2 {measures['r2']:.4g}, out of fold")
+    risk = _number(shown_risk(model, cv_risk(model)), as_percent=_in_percent(model))
+    return Tile(f"Cross-validated {risk_name(model)}", risk, "mean weighted by rows")
+
+
+def _both(values: str | tuple[str, ...]) -> str:
+    return values if isinstance(values, str) else ", ".join(dict.fromkeys(values))
+
+
+def _per_row(support: int, rows: int) -> str:
+    """Return the number of support vectors for a row; a row may be one in several problems, folds and members."""
+    if not rows:
+        return ""
+    return f"{percent(support / rows)} of the rows" if support <= rows else f"{support / rows:.1f} per row"
 
 
 def _headline(evaluation: Evaluation) -> Tile:
@@ -134,10 +160,16 @@ def risk_name(model: LocalModel) -> str:
         return "error"
     return {
         "logistic": "log-loss",
-        "squared": "squared error",
+        "squared": "RMSE",
         "pinball": "pinball loss",
         "expectile": "expectile loss",
     }.get(model.reduction.loss.name, "loss")
+
+
+def shown_risk(model: LocalModel, risk: float) -> float:
+    """Return a risk in the units that it is shown in: of a squared loss the root, in those of the target."""
+    is_squared = not model.reduction.is_classification and model.reduction.loss.name == "squared"
+    return math.sqrt(risk) if is_squared and risk >= 0 else risk
 
 
 def _in_percent(model: LocalModel) -> bool:
@@ -196,12 +228,17 @@ def _cells(
     rows = []
     for number in numbers:
         size, radius, width, lam, support, risk = (float(values[number]) for values in quantities.values())
-        row = [_count(number), _count(size), _entry(risk, as_percent=as_percent)]
+        row = [_count(number), _count(size), _entry(shown_risk(model, risk), as_percent=as_percent)]
         if tested is not None:
-            loss = tested.loss[number]
-            row += [_count(tested.n_rows[number]), _entry(math.nan if loss is None else loss, as_percent=as_percent)]
+            loss = math.nan if tested.loss[number] is None else shown_risk(model, float(tested.loss[number] or 0.0))
+            row += [_count(tested.n_rows[number]), _entry(loss, as_percent=model.reduction.is_classification)]
         rows.append((*row, _entry(radius), _entry(width), _entry(lam), _count(support)))
-    test = ("test rows", f"test {name}") if tested is not None else ()
+    # Of probabilities, a row's loss on test data is whether the class is wrong.
+    test = (
+        ("test rows", "test error" if model.reduction.is_classification else f"test {name}")
+        if tested is not None
+        else ()
+    )
     columns = ("cell", "rows", f"CV {name}", *test, "radius", "width", "lambda", "support vectors")
     return Table(caption, columns, rows, note=note)
 

@@ -7,6 +7,7 @@ and made of the rows that the cell has now. A file that is not is as if it were 
 from __future__ import annotations
 
 import hashlib
+import os
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -51,6 +52,11 @@ def cell_keys(marks: Marks, members: Members, scaling: Scaling) -> list[str]:
     """Return for every cell a key that its rows, as they are scaled, decide."""
     scaled = hashlib.sha256(b"".join(SCALING.pack(scaling))).hexdigest()[:16]
     return [f"{scaled}-{marks_sum(marks[members.rows(cell)])}" for cell in range(len(members))]
+
+
+def count_cells(directory: str | os.PathLike[str]) -> int:
+    """Return how many cells a checkpoint has, those of all members of an ensemble."""
+    return sum(1 for _ in Path(directory).rglob("cell-*.rec"))
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,10 @@ def _digits(values: Any) -> Any:
 def write_libsvm(sink: Any, schema: Schema, options: FileOptions) -> Iterator[LibsvmWriter]:
     """Write LIBSVM format; column names are the indices if they are ascending integers, otherwise 1, 2, ..."""
     if options.target not in schema:
-        raise InvalidData(f"LIBSVM format needs labels, and there is no column {options.target!r}. Give the target.")
+        raise InvalidData(
+            f"LIBSVM format needs labels, and there is no column {options.target!r}. Give target=, one "
+            f"of {', '.join(map(repr, schema.names[:12]))}."
+        )
     for column in schema.columns:
         if column.kind != "number":
             raise InvalidData(f"column {column.name!r} is a {column.kind}, but LIBSVM format stores only numbers.")

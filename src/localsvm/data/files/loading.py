@@ -32,7 +32,8 @@ class Roles:
     target: str
     weight: str | None = None
     features: tuple[str, ...] | None = None
-    """Default: all columns that have no other role. Groups and times are features if they are named here."""
+    """Default: all columns that have no other role, without the index of a data frame. Groups and times are features if
+    they are named here."""
     ignored: tuple[str, ...] = ()
     groups: str | None = None
     time: str | None = None
@@ -42,14 +43,19 @@ class Roles:
         """Columns of groups and of times, at most one of each."""
         return tuple(name for name in (self.groups, self.time) if name is not None)
 
+    def left_out(self, schema: Schema) -> tuple[str, ...]:
+        """Return the columns that are left out because they are the index of a data frame."""
+        known = (self.target, self.weight, *self.ignored)
+        return () if self.features else tuple(name for name in schema.index if name not in known)
+
     def features_in(self, schema: Schema, file: str) -> tuple[str, ...]:
         """Return the names of the features; raise `InvalidData` if columns are missing."""
         others = [self.target, *([self.weight] if self.weight else []), *self.ignored]
         schema.require([*others, *self.ties, *(self.features or ())], file)
-        unnamed = [name for name in schema.names if name not in self.ties]
-        names = tuple(name for name in self.features or unnamed if name not in others)
+        without = others if self.features else [*others, *self.ties, *schema.index]
+        names = tuple(name for name in self.features or schema.names if name not in without)
         if not names:
-            raise InvalidData(f"{file} has no features: its only columns are {', '.join(map(repr, others))}.")
+            raise InvalidData(f"{file} has no features: its only columns are {', '.join(map(repr, without))}.")
         return names
 
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from localsvm.data.files.pandas_index import declared_index, is_index_name
 from localsvm.data.files.reading import explained, read_ahead, resized
 from localsvm.data.files.snapshot import Snapshot
 from localsvm.errors import InvalidData, InvalidParameter
@@ -49,13 +50,15 @@ class Schema:
     """Whether the file has column names; if not, they are "1", "2", ..."""
     sparse: bool = False
     """Whether column names are indices, and columns that the file does not have are zero."""
+    declared_index: frozenset[str] = frozenset()
+    """Columns that the file calls the index of a data frame."""
 
     @classmethod
     def of(cls, arrow: Any, file: str, categories: Sequence[str] = (), *, named: bool = True) -> Schema:
         """Convert a `pyarrow.Schema`; `file` is the name for errors."""
         declared = frozenset(categories)
         columns = tuple(Column(field.name, field.type, _kind(field, declared)) for field in arrow)
-        schema = cls(columns, named)
+        schema = cls(columns, named, declared_index=declared_index(arrow))
         check_names(schema.names, file)
         return schema
 
@@ -63,6 +66,13 @@ class Schema:
     def names(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def index(self) -> tuple[str, ...]:
+        """Columns that were the index of a data frame: they number the rows and are no features."""
+        if not self.named:
+            return ()
+        return tuple(name for name in self.names if name in self.declared_index or is_index_name(name))
 
     @cached_property
     def arrow(self) -> Any:

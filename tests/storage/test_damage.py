@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import localsvm
 from localsvm import Grid, InvalidFile, LocalSVC, LocalSVMError
+from localsvm.cell.trained import PHASES
+from localsvm.storage.record import pack, unpack
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -142,6 +144,7 @@ OF_THE_MODEL = {
     "another estimator": _put("info/estimator/name", "LocalSVR"),
     "an estimator of another module": _put("info/estimator/name", "os.system"),
     "an unknown parameter": lambda record: record["info"]["estimator"]["parameters"].update(secret=1),
+    "parameters that numbers name": lambda record: record["info"]["estimator"]["parameters"].update({1: 1, (): 2}),
     "a grid that is none": _put("info/estimator/parameters/grid", {"n_widths": -3}),
     "other columns": _put("info/estimator/fitted/n_features_in_", 5),
     "names of other columns": _put("info/estimator/fitted/feature_names_in_", np.array(["a"], dtype=object)),
@@ -183,6 +186,25 @@ def test_a_cell_that_makes_no_sense_is_refused_when_it_is_touched(tiny, name):
     loaded = localsvm.load(path)
     with pytest.raises(InvalidFile, match=r"cell 0 of .* makes no sense: .* It was not written by localsvm"):
         loaded.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("phases", (*PHASES[1:], "other")),
+        ("phases", None),
+        ("cells", np.zeros((1, 1))),
+        ("fit", {"total": "long"}),
+        ("fit", {"total": None}),
+    ],
+)
+def test_seconds_that_make_no_sense_are_refused_when_the_model_is_opened(tiny, field, value):
+    content, path, *_ = tiny
+    file = ModelFile(content)
+    seconds = {**unpack(file.seconds, "seconds"), field: value}
+    path.write_bytes(file.with_records(seconds=b"".join(pack(seconds))))
+    with pytest.raises(InvalidFile, match=r"makes no sense: .* It was not written by localsvm"):
+        localsvm.load(path)
 
 
 def places_in(value, path=()):

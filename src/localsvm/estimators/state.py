@@ -96,6 +96,7 @@ def parameter_values(parameters: Values, model: LocalModel, seed: int) -> Values
 
 def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Values:
     """Return the parameters of plain values."""
+    fields.part("parameters")  # refuses keys that are no text
     values: Values = fields.read("parameters", table())
     unknown = sorted(set(values) - set(known))
     if unknown:

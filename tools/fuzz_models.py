@@ -167,7 +167,8 @@ def fitted_files(folder: Path) -> list[tuple[ModelFile, object]]:
     files, path = [], folder / "model.lsvm"
     for kind in UNFITTED.values():
         estimator, X, y = kind()
-        estimator.set_params(n_jobs=1).fit(X, y).save(path)
+        few = len(X) if not isinstance(estimator.partition, str) else 2 * estimator.cell_size  # small files are fast
+        estimator.set_params(n_jobs=1).fit(X[:few], y[:few]).save(path)
         files.append((ModelFile.read(path), X))
     return files
 

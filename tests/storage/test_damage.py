@@ -207,6 +207,24 @@ def test_seconds_that_make_no_sense_are_refused_when_the_model_is_opened(tiny, f
         localsvm.load(path)
 
 
+@pytest.mark.parametrize("change", [("categories", 0, "column"), ("numbers", "column")])
+def test_a_column_of_an_encoding_is_not_taken_for_one_of_another_kind(tmp_path, change):
+    estimator, X, y = UNFITTED["frame"]()
+    path = tmp_path / "model.lsvm"
+    estimator.fit(X, y).save(path)
+
+    def swap(record):
+        *folders, name = change
+        part = record["info"]["estimator"]["fitted"]["columns_"]
+        for folder in folders:
+            part = part[folder]
+        part[name] = X.columns.get_loc("size") if "categories" in change else np.full_like(part[name], 1)
+
+    path.write_bytes(ModelFile.read(path).with_whole(swap))
+    with pytest.raises(InvalidFile, match=r"'columns_' of .* makes no sense: it takes its column \d, a \w+, for"):
+        localsvm.load(path)
+
+
 def places_in(value, path=()):
     """All fields of a record, at any depth."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()

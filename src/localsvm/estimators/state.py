@@ -176,6 +176,20 @@ _CATEGORY = schema(
     check=_wrong_levels,
 )
 
+
+def _wrong_columns(values: Values, sizes: Mapping[str, int]) -> str | None:
+    kinds: tuple[str, ...] = values["kinds"]
+    if len(kinds) != sizes["n_columns"]:
+        return f"it has {len(kinds)} columns instead of {sizes['n_columns']}"
+    parts = {
+        ("number", "date"): values["numbers"].column.tolist(),
+        ("date",): [cycle.column for cycle in values["cycles"]],
+        ("category",): [category.column for category in values["categories"]],
+    }
+    wrong = [column for due, columns in parts.items() for column in columns if kinds[column] not in due]
+    return f"it takes its column {wrong[0]}, a {kinds[wrong[0]]}, for something else" if wrong else None
+
+
 _ENCODING = schema(
     Encoding,
     {
@@ -185,17 +199,16 @@ _ENCODING = schema(
         "categories": several(_CATEGORY),
         "imputes": flag(),
     },
-    check=lambda values, sizes: (
-        None
-        if len(values["kinds"]) == sizes["n_columns"]
-        else f"it has {len(values['kinds'])} columns instead of {sizes['n_columns']}"
-    ),
+    check=_wrong_columns,
 )
 
 
-def _wrong_fills(values: Values, _: Mapping[str, int]) -> str | None:
-    fills, count = values["fills"], len(values["numbers"])
-    return f"it has {len(fills)} medians of {count} columns" if fills is not None and len(fills) != count else None
+def _wrong_one_hot(values: Values, _: Mapping[str, int]) -> str | None:
+    fills, columns = values["fills"], values["numbers"]
+    if fills is not None and len(fills) != len(columns):
+        return f"it has {len(fills)} medians of {len(columns)} columns"
+    both = {*columns} & {category.column for category in values["categories"]}
+    return f"its column {min(both)} has numbers and categories" if both else None
 
 
 # Until target means, files had an indicator for each of the most frequent levels, one for all others, and one for
@@ -220,7 +233,7 @@ _ONE_HOT = schema(
         "category_value": real(FINITE),
         "gap_value": real(FINITE),
     },
-    check=_wrong_fills,
+    check=_wrong_one_hot,
 )
 
 

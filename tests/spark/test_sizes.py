@@ -69,13 +69,13 @@ def test_many_small_partitions_are_read_by_few_tasks(spark):
     context.setJobGroup("fit", "a fit")
     LocalSVMRegressor(**problem.on_spark).fit(frame)
     context.setLocalProperty("spark.jobGroup.id", None)
-    context._jsc.sc().listenerBus().waitUntilEmpty()  # the status of stages follows their events
+    context._jsc.sc().listenerBus().waitUntilEmpty(300_000)  # the status of stages follows their events
     tracker = context.statusTracker()
     jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("fit")]
     stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
     tasks = sorted(stage.numTasks for stage in stages if stage is not None)  # None: skipped, never submitted
     assert tasks[-1] == 40, "the first pass reads every partition"
-    assert tasks[-2] < 10
+    assert tasks[-2] < 20  # two for each Python process; Spark has some that are idle
 
 
 def test_a_forecast_has_the_tasks_and_bytes_of_the_fit(spark):

@@ -207,21 +207,24 @@ def test_seconds_that_make_no_sense_are_refused_when_the_model_is_opened(tiny, f
         localsvm.load(path)
 
 
-@pytest.mark.parametrize("change", [("categories", 0, "column"), ("numbers", "column")])
-def test_a_column_of_an_encoding_is_not_taken_for_one_of_another_kind(tmp_path, change):
-    estimator, X, y = UNFITTED["frame"]()
-    path = tmp_path / "model.lsvm"
+OF_AN_ENCODING = {
+    "a category at numbers": (_put("categories/0/column", 2), "it takes its column 2, a number, for something else"),
+    "numbers at a category": (_put("numbers/column", np.ones_like), "it takes its column 1, a category, for something"),
+    "no knots": (
+        lambda columns: columns["numbers"].update(knots=np.zeros(0), ends=np.zeros_like(columns["numbers"]["ends"])),
+        "a column that varies has none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_AN_ENCODING)
+def test_an_encoding_that_makes_no_sense_is_refused_when_the_model_is_opened(tmp_path, name):
+    estimator, X, y = UNFITTED["members, frame"]()
+    path, (change, words) = tmp_path / "model.lsvm", OF_AN_ENCODING[name]
     estimator.fit(X, y).save(path)
-
-    def swap(record):
-        *folders, name = change
-        part = record["info"]["estimator"]["fitted"]["columns_"]
-        for folder in folders:
-            part = part[folder]
-        part[name] = X.columns.get_loc("size") if "categories" in change else np.full_like(part[name], 1)
-
-    path.write_bytes(ModelFile.read(path).with_whole(swap))
-    with pytest.raises(InvalidFile, match=r"'columns_' of .* makes no sense: it takes its column \d, a \w+, for"):
+    changed = ModelFile.read(path).with_whole(lambda record: change(record["info"]["estimator"]["fitted"]["columns_"]))
+    path.write_bytes(changed)
+    with pytest.raises(InvalidFile, match=rf"'columns_' of .* makes no sense: .*{words}"):
         localsvm.load(path)
 
 

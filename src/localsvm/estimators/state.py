@@ -115,9 +115,9 @@ def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Valu
 
 
 def _wrong_knots(values: Values, _: Mapping[str, int]) -> str | None:
-    ends, count = values["ends"], len(values["knots"])
-    if len(ends) not in (0, len(values["column"])) or (np.diff(ends, prepend=0) < 0).any():
-        return f"the knots of its {len(values['column'])} columns are not in order"
+    ends, count, varies = values["ends"], len(values["knots"]), values["varies"]
+    if len(ends) not in (0, len(varies)) or (np.diff(ends, prepend=0) < (varies if len(ends) else 0)).any():
+        return f"the knots of its {len(varies)} columns are not in order, or a column that varies has none"
     return None if (ends[-1] if len(ends) else 0) == count else f"its knots do not end at {count}"
 
 

@@ -18,7 +18,7 @@ from spark_process import SparkProcess
 
 from localsvm import LocalSVC
 
-SECONDS_TO_WAIT = 300
+SECONDS_TO_KILL = 120
 
 
 def stages_url(session):
@@ -38,27 +38,15 @@ def read(url):
 
 
 def wait_for_training(stages, last_stage):
-    """Wait until some tasks of a training have ended, but not all; return its stage."""
-    end = time.monotonic() + SECONDS_TO_WAIT
+    """Wait until some tasks of a training have ended, but not all; return the number of its stage."""
+    end = time.monotonic() + SECONDS_TO_KILL
     while time.monotonic() < end:
         for stage in read(f"{stages}?status=active"):
             # Only trainings have so many tasks: one for each coarse cell.
-            if stage["stageId"] > last_stage and stage["numTasks"] > 10 and stage["numCompleteTasks"] >= 2:
-                return stage
+            if stage["stageId"] > last_stage and stage["numTasks"] > 10 and stage["numCompleteTasks"] >= 4:
+                return stage["stageId"]
         time.sleep(0.02)
     raise AssertionError("no training was seen")
-
-
-def wait_for_a_task_on_each_worker(stages, training):
-    """Wait until a worker that is frozen has a task for certain: its last one has ended, and both run one."""
-    end = time.monotonic() + SECONDS_TO_WAIT
-    while time.monotonic() < end:
-        (stage,) = read(f"{stages}/{training['stageId']}")
-        assert stage["status"] == "ACTIVE", "the training ended before a worker could be killed"
-        if stage["numCompleteTasks"] >= training["numCompleteTasks"] + 2 and stage["numActiveTasks"] == 2:
-            return
-        time.sleep(0.02)
-    raise AssertionError("one worker had no task")
 
 
 @pytest.fixture(scope="module")
@@ -96,13 +84,11 @@ def test_a_killed_worker_changes_nothing_and_only_its_unfinished_tasks_run_again
     last_stage = max((stage["stageId"] for stage in read(stages)), default=-1)
     client.begin(fit_model, rows, str(tmp_path / "cells") if checkpoint else None)
     training = wait_for_training(stages, last_stage)
-    cluster_to_lose.freeze_a_worker()  # between two tasks it would have nothing to lose
-    wait_for_a_task_on_each_worker(stages, training)
     before = time.time()
     cluster_to_lose.kill_a_worker()
     cluster_to_lose.start_worker()
     coarse, report, local = client.result()
-    attempts = read(f"{stages}/{training['stageId']}?details=true")
+    attempts = read(f"{stages}/{training}?details=true")
 
     assert without_seconds(local.model_) == without_seconds(twin(coarse).model_)
     tasks = [task for attempt in attempts for task in attempt["tasks"].values()]

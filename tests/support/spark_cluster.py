@@ -104,10 +104,6 @@ class Cluster:
         for worker in self.workers:
             worker.find(r"Successfully registered with master (\S+)")
 
-    def freeze_a_worker(self):
-        """SIGSTOP the oldest worker and its executors: their tasks neither end nor fail."""
-        os.killpg(self.workers[0].process.pid, signal.SIGSTOP)
-
     def kill_a_worker(self):
         """SIGKILL the oldest worker and its executors."""
         self.workers.pop(0).kill()

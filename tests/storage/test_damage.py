@@ -207,6 +207,16 @@ def test_seconds_that_make_no_sense_are_refused_when_the_model_is_opened(tiny, f
         localsvm.load(path)
 
 
+def test_predictions_that_are_no_numbers_of_scores_are_refused_when_the_model_is_opened(tmp_path):
+    estimator, X, y = UNFITTED["quantiles"]()
+    path = tmp_path / "model.lsvm"
+    estimator.fit(X, y).save(path)
+    put = _put("info/estimator/fitted/shown", ["a", None, [1]])
+    path.write_bytes(ModelFile.read(path).with_whole(put))
+    with pytest.raises(InvalidFile, match="makes no sense: its predictions are not among the scores"):
+        localsvm.load(path)
+
+
 OF_AN_ENCODING = {
     "a category at numbers": (_put("categories/0/column", 2), "it takes its column 2, a number, for something else"),
     "numbers at a category": (_put("numbers/column", np.ones_like), "it takes its column 1, a category, for something"),

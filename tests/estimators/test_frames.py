@@ -140,11 +140,11 @@ def test_frames_go_through_pipelines_and_cross_validation():
 
 def test_other_names_and_another_order_are_refused(fitted):
     frame, _ = people()
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(InvalidData, match="feature names should match"):
         fitted.predict(frame[frame.columns[::-1]])
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(InvalidData, match="feature names should match"):
         fitted.predict(frame.rename(columns={"town": "city"}))
-    with pytest.raises(ValueError, match="feature names"):
+    with pytest.raises(InvalidData, match="feature names"):
         fitted.predict(frame[["age", "town"]])
 
 

@@ -114,6 +114,10 @@ def test_a_parallel_search_has_one_checkpoint(spark, rows, large, tmp_path):
     assert found.bestModel.toLocal().n_cells_ == found.bestModel.n_cells
 
 
+def application_id(session):
+    return session.sparkContext.applicationId
+
+
 def fit_slowly(session, path, checkpoint):
     fit(session, path, checkpoint=checkpoint)
 
@@ -121,12 +125,14 @@ def fit_slowly(session, path, checkpoint):
 def test_a_fit_continues_when_its_driver_was_killed(cluster, spark, tmp_path):
     rows, checkpoint = write_toy(tmp_path / "rows", 3000), tmp_path / "cells"
     with SparkProcess(cluster.settings(), cluster.environment) as driver:
+        application = driver.run(application_id)
         driver.begin(fit_slowly, rows, str(checkpoint))
-        end = time.monotonic() + 120
-        while len([*checkpoint.glob("fit-*/run-*/*.parquet")]) < 3:
+        end = time.monotonic() + 300
+        while not [*checkpoint.glob("fit-*/run-*/*.parquet")]:
             assert time.monotonic() < end, "no cells were written"
             time.sleep(0.02)
         driver.kill()
+    cluster.wait_for_the_end_of(application)  # a task that was ending may write its file yet
     files = {*checkpoint.glob("fit-*/run-*/*.parquet")}
     kept = coarse_cells_in(*files)
     killed = time.time()

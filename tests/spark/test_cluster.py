@@ -10,20 +10,19 @@ import pyarrow as pa
 import spark_cluster
 
 
-def process_numbers(session, n):
-    """Return the process in which each of n slow tasks ran."""
+def process_numbers(session):
+    """Return the process in which each of two tasks ran that begin when both workers have a core for them."""
 
     def number(batches):
         for batch in batches:
-            time.sleep(0.2)
             yield pa.RecordBatch.from_pydict({"parent": [os.getppid()] * batch.num_rows})
 
-    rows = session.range(n, numPartitions=n).mapInArrow(number, "parent long").collect()
+    rows = session.range(2, numPartitions=2).mapInArrow(number, "parent long", barrier=True).collect()
     return [row["parent"] for row in rows]
 
 
 def test_tasks_run_on_both_workers_in_classic_and_in_connect_mode(spark, connect):
-    classic, remote = set(process_numbers(spark, 8)), set(connect.run(process_numbers, 8))
+    classic, remote = set(process_numbers(spark)), set(connect.run(process_numbers))
     assert len(classic) == len(remote) == 2
     assert not classic & remote
     assert os.getpid() not in classic | remote

@@ -76,11 +76,23 @@ def test_columns_of_the_same_name_stay_both(rows, model, way):
     assert all(row[2] == 2 * row[1] and row[3] == row[1] for row in found.collect())
 
 
-def test_calendar_intervals_go_with_a_broadcast_and_are_refused_by_shuffle(rows, model):
-    with_interval = rows.withColumn("every", F.expr("make_interval(0, 1)"))
-    assert by(model, "broadcast").transform(with_interval).select("prediction").count() == 60
-    with pytest.raises(InvalidParameter, match=r"column 'every' has calendar intervals.*Use transform_by='broadcast'"):
-        by(model, "shuffle").transform(with_interval)
+NOT_IN_ARROW = {
+    "make_interval(0, 1)": "calendar intervals",
+    "map(id, array(make_interval(0, 1)))": "calendar intervals",
+    "struct(INTERVAL '1-2' YEAR TO MONTH AS every)": "calendar intervals",
+    "array(struct(id AS a, id AS a))": "structs with a name twice",
+}
+
+
+@pytest.mark.parametrize("column", NOT_IN_ARROW)
+def test_what_arrow_does_not_transfer_goes_with_a_broadcast_and_is_refused_by_shuffle(rows, model, monkeypatch, column):
+    more = rows.withColumn("more", F.expr(column))
+    with pytest.raises(InvalidParameter, match=rf"column 'more' has {NOT_IN_ARROW[column]}.*transform_by='broadcast'"):
+        by(model, "shuffle").transform(more)
+    monkeypatch.setattr("localsvm.spark.predict.BROADCAST_BYTES", 0)  # "auto" would shuffle other rows
+    found = by(model, "auto").transform(more)
+    assert found.select("more", "prediction").where("more IS NOT NULL").count() == 60
+    assert found.schema["more"] == more.schema["more"]
 
 
 def test_a_stream_is_predicted_by_broadcast_and_refused_by_shuffle(spark, rows, model, tmp_path, monkeypatch):

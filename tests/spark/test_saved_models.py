@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from pyspark.ml import PipelineModel
+from pyspark.ml import PipelineModel, Transformer
 from spark_frames import frame_of, in_order, without_seconds
 from spark_problems import PROBLEMS
 
@@ -142,13 +142,37 @@ def test_the_old_model_outlives_a_save_that_fails(model, tmp_path):
         raise OSError("no space")
 
     broken = model.copy()
-    broken._distributed = replace(model._distributed, cells=model.cells.mapInArrow(fail, model.cells.schema))
+    broken._distributed = replace(model._distributed, frame=model.cells.mapInArrow(fail, model.cells.schema))
     with pytest.raises(Exception, match="no space"):
         broken.write().overwrite().save(path)
     found = LocalSVMClassificationModel.load(path)
     assert without_seconds(found.toLocal().model_) == without_seconds(model.toLocal().model_)
     found.write().overwrite().save(path)
     assert len(versions_in(tmp_path)) == 1
+
+
+class Unsaved(Transformer):
+    """A stage of a pipeline that cannot be saved."""
+
+    def _transform(self, dataset):
+        return dataset
+
+
+@pytest.mark.parametrize("by", ["broadcast", "shuffle"])
+def test_a_model_outlives_a_save_of_its_pipeline_that_fails(spark, model, tmp_path, monkeypatch, by):
+    """Spark deletes the directory, and then finds that a stage cannot be saved."""
+    monkeypatch.setattr(distributed, "SMALL_MODEL", 0)
+    path, frame = str(tmp_path / "pipeline"), frame_of(spark, PROBLEM.X, 2)
+    PipelineModel([model]).save(path)
+    (loaded,) = PipelineModel.load(path).stages
+    with pytest.raises(ValueError, match="Pipeline write will fail"):
+        PipelineModel([loaded, Unsaved()]).write().overwrite().save(path)
+    assert not versions_in(tmp_path)
+    loaded.set(loaded.transform_by, by)
+    expected = in_order(model.transform(frame), *OUTPUTS)
+    assert all(map(np.array_equal, in_order(loaded.transform(frame), *OUTPUTS), expected))
+    PipelineModel([loaded]).save(path)
+    assert all(map(np.array_equal, in_order(PipelineModel.load(path).transform(frame), *OUTPUTS), expected))
 
 
 def test_a_model_loads_when_it_was_overwritten_but_for_the_metadata_of_spark(model, tmp_path):

@@ -49,7 +49,8 @@ def check(found, opened, coarse_cells):
     expected = twin.predict(PROBLEM.X), np.column_stack([-scores, scores]), twin.predict_proba(PROBLEM.X)
     assert all(map(np.array_equal, found[0], expected))
     assert all(map(np.array_equal, found[1], expected))
-    assert max(opened.values()) == 1, "a process has opened the model more than once"
+    # Spark ends idle processes: one that has opened the model may be gone.
+    assert max(opened.values(), default=0) <= 1, "a process has opened the model more than once"
 
 
 def test_a_broadcast_model_is_opened_once_per_process(spark):

@@ -1,5 +1,7 @@
 """Sizes at which a cluster works, scaled down with its limits: 32 million rows of 631 features break at 1 GB."""
 
+from uuid import uuid4
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -66,16 +68,17 @@ def test_tasks_find_the_centers_that_the_driver_finds(spark, problem, monkeypatc
 def test_many_small_partitions_are_read_by_few_tasks(spark):
     problem, context = PROBLEMS["numbers"], spark.sparkContext
     frame = frame_of(spark, problem.X, 40, label=problem.y).localCheckpoint()
-    context.setJobGroup("fit", "a fit")
+    group = uuid4().hex
+    context.setJobGroup(group, "a fit")
     LocalSVMRegressor(**problem.on_spark).fit(frame)
     context.setLocalProperty("spark.jobGroup.id", None)
-    context._jsc.sc().listenerBus().waitUntilEmpty()  # the status of stages follows their events
+    context._jsc.sc().listenerBus().waitUntilEmpty(300_000)  # the status of stages follows their events
     tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("fit")]
+    jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group)]
     stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
     tasks = sorted(stage.numTasks for stage in stages if stage is not None)  # None: skipped, never submitted
     assert tasks[-1] == 40, "the first pass reads every partition"
-    assert tasks[-2] < 10
+    assert tasks[-2] < 20  # two for each Python process; Spark has some that are idle
 
 
 def test_a_forecast_has_the_tasks_and_bytes_of_the_fit(spark):

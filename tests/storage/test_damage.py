@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 import localsvm
 from localsvm import Grid, InvalidFile, LocalSVC, LocalSVMError
+from localsvm.cell.trained import PHASES
+from localsvm.storage.record import pack, unpack
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -142,6 +144,7 @@ OF_THE_MODEL = {
     "another estimator": _put("info/estimator/name", "LocalSVR"),
     "an estimator of another module": _put("info/estimator/name", "os.system"),
     "an unknown parameter": lambda record: record["info"]["estimator"]["parameters"].update(secret=1),
+    "parameters that numbers name": lambda record: record["info"]["estimator"]["parameters"].update({1: 1, (): 2}),
     "a grid that is none": _put("info/estimator/parameters/grid", {"n_widths": -3}),
     "other columns": _put("info/estimator/fitted/n_features_in_", 5),
     "names of other columns": _put("info/estimator/fitted/feature_names_in_", np.array(["a"], dtype=object)),
@@ -183,6 +186,56 @@ def test_a_cell_that_makes_no_sense_is_refused_when_it_is_touched(tiny, name):
     loaded = localsvm.load(path)
     with pytest.raises(InvalidFile, match=r"cell 0 of .* makes no sense: .* It was not written by localsvm"):
         loaded.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("phases", (*PHASES[1:], "other")),
+        ("phases", None),
+        ("cells", np.zeros((1, 1))),
+        ("fit", {"total": "long"}),
+        ("fit", {"total": None}),
+    ],
+)
+def test_seconds_that_make_no_sense_are_refused_when_the_model_is_opened(tiny, field, value):
+    content, path, *_ = tiny
+    file = ModelFile(content)
+    seconds = {**unpack(file.seconds, "seconds"), field: value}
+    path.write_bytes(file.with_records(seconds=b"".join(pack(seconds))))
+    with pytest.raises(InvalidFile, match=r"makes no sense: .* It was not written by localsvm"):
+        localsvm.load(path)
+
+
+def test_predictions_that_are_no_numbers_of_scores_are_refused_when_the_model_is_opened(tmp_path):
+    estimator, X, y = UNFITTED["quantiles"]()
+    path = tmp_path / "model.lsvm"
+    estimator.fit(X, y).save(path)
+    put = _put("info/estimator/fitted/shown", ["a", None, [1]])
+    path.write_bytes(ModelFile.read(path).with_whole(put))
+    with pytest.raises(InvalidFile, match="makes no sense: its predictions are not among the scores"):
+        localsvm.load(path)
+
+
+OF_AN_ENCODING = {
+    "a category at numbers": (_put("categories/0/column", 2), "it takes its column 2, a number, for something else"),
+    "numbers at a category": (_put("numbers/column", np.ones_like), "it takes its column 1, a category, for something"),
+    "no knots": (
+        lambda columns: columns["numbers"].update(knots=np.zeros(0), ends=np.zeros_like(columns["numbers"]["ends"])),
+        "a column that varies has none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_AN_ENCODING)
+def test_an_encoding_that_makes_no_sense_is_refused_when_the_model_is_opened(tmp_path, name):
+    estimator, X, y = UNFITTED["members, frame"]()
+    path, (change, words) = tmp_path / "model.lsvm", OF_AN_ENCODING[name]
+    estimator.fit(X, y).save(path)
+    changed = ModelFile.read(path).with_whole(lambda record: change(record["info"]["estimator"]["fitted"]["columns_"]))
+    path.write_bytes(changed)
+    with pytest.raises(InvalidFile, match=rf"'columns_' of .* makes no sense: .*{words}"):
+        localsvm.load(path)
 
 
 def places_in(value, path=()):

@@ -15,7 +15,7 @@ import pyspark
 
 HOME = Path(pyspark.__file__).parent
 HOST = "127.0.0.1"
-SECONDS_TO_START = 120
+SECONDS_TO_START = 300
 
 # A shell leads a group of processes: it waits until its input ends, which happens even if the process that started it
 # is killed, and then kills the group. The group also ends with the program.
@@ -107,6 +107,11 @@ class Cluster:
     def kill_a_worker(self):
         """SIGKILL the oldest worker and its executors."""
         self.workers.pop(0).kill()
+
+    def wait_for_the_end_of(self, application):
+        """Wait until no worker has an executor of an application any more."""
+        for worker in self.workers:
+            worker.find(rf"(Executor {application}/\d+ finished)")
 
     def start_connect_server(self, **settings):
         """Start a Connect server whose application runs on this cluster; return its address."""

@@ -67,7 +67,10 @@ def _read_frame(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Tab
         raise InvalidData(
             "the training data was a data frame with categories or dates: give a data frame with its columns."
         )
-    validate_data(estimator, X, reset=known is None, skip_check_array=True)
+    try:
+        validate_data(estimator, X, reset=known is None, skip_check_array=True)
+    except ValueError as error:
+        raise InvalidData(str(error)) from None
     names = getattr(estimator, "feature_names_in_", None)
     declared = _declared_columns(estimator) if known is None else ()
     table = read_frame(X, range(X.shape[1]) if names is None else names, known, declared)
@@ -169,13 +172,15 @@ def _and_others(count: int) -> str:
 
 
 def _explain_refusal(error: Exception, X: Any) -> Exception:
-    """Return a better error than scikit-learn's for features that are not numbers."""
+    """Return a better error than scikit-learn's for features that are not numbers, or not those of training."""
     message = str(error)
     if message.startswith("Complex data not supported"):
         return InvalidData(
             "Complex data not supported: X has complex numbers. Give real ones, for example the "
             "real and the imaginary part as two columns."
         )
+    if message.startswith("The feature names should match"):
+        return InvalidData(message)
     text = isinstance(error, ValueError) and message.startswith("could not convert string")
     dates = isinstance(error, TypeError) and message.endswith(_NOT_DATES)
     if text or dates or isinstance(error, np.exceptions.DTypePromotionError):

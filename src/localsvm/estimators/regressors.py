@@ -53,7 +53,8 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
 
     def _restore(self, stored: StoredModel, fitted: Fields) -> None:
         super()._restore(stored, fitted)
-        reduction, shown = stored.model.reduction, np.asarray(fitted.value("shown"))
+        reduction, value = stored.model.reduction, fitted.value("shown")
+        shown = np.asarray(value if isinstance(value, int | np.ndarray) else None)
         known = shown.dtype.kind == "i" and shown.ndim <= 1 and ((shown >= 0) & (shown < reduction.n_scores)).all()
         if reduction.is_classification or not known:
             raise fitted.refuse("its predictions are not among the scores of its model")

@@ -97,6 +97,7 @@ def parameter_values(parameters: Values, model: LocalModel, seed: int) -> Values
 
 def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Values:
     """Return the parameters of plain values."""
+    fields.part("parameters")  # refuses keys that are no text
     values: Values = fields.read("parameters", table())
     unknown = sorted(set(values) - set(known))
     if unknown:
@@ -115,9 +116,9 @@ def read_parameters(fields: Fields, known: list[str], model: LocalModel) -> Valu
 
 
 def _wrong_knots(values: Values, _: Mapping[str, int]) -> str | None:
-    ends, count = values["ends"], len(values["knots"])
-    if len(ends) not in (0, len(values["column"])) or (np.diff(ends, prepend=0) < 0).any():
-        return f"the knots of its {len(values['column'])} columns are not in order"
+    ends, count, varies = values["ends"], len(values["knots"]), values["varies"]
+    if len(ends) not in (0, len(varies)) or (np.diff(ends, prepend=0) < (varies if len(ends) else 0)).any():
+        return f"the knots of its {len(varies)} columns are not in order, or a column that varies has none"
     return None if (ends[-1] if len(ends) else 0) == count else f"its knots do not end at {count}"
 
 
@@ -176,6 +177,20 @@ _CATEGORY = schema(
     check=_wrong_levels,
 )
 
+
+def _wrong_columns(values: Values, sizes: Mapping[str, int]) -> str | None:
+    kinds: tuple[str, ...] = values["kinds"]
+    if len(kinds) != sizes["n_columns"]:
+        return f"it has {len(kinds)} columns instead of {sizes['n_columns']}"
+    parts = {
+        ("number", "date"): values["numbers"].column.tolist(),
+        ("date",): [cycle.column for cycle in values["cycles"]],
+        ("category",): [category.column for category in values["categories"]],
+    }
+    wrong = [column for due, columns in parts.items() for column in columns if kinds[column] not in due]
+    return f"it takes its column {wrong[0]}, a {kinds[wrong[0]]}, for something else" if wrong else None
+
+
 _ENCODING = schema(
     Encoding,
     {
@@ -185,17 +200,16 @@ _ENCODING = schema(
         "categories": several(_CATEGORY),
         "imputes": flag(),
     },
-    check=lambda values, sizes: (
-        None
-        if len(values["kinds"]) == sizes["n_columns"]
-        else f"it has {len(values['kinds'])} columns instead of {sizes['n_columns']}"
-    ),
+    check=_wrong_columns,
 )
 
 
-def _wrong_fills(values: Values, _: Mapping[str, int]) -> str | None:
-    fills, count = values["fills"], len(values["numbers"])
-    return f"it has {len(fills)} medians of {count} columns" if fills is not None and len(fills) != count else None
+def _wrong_one_hot(values: Values, _: Mapping[str, int]) -> str | None:
+    fills, columns = values["fills"], values["numbers"]
+    if fills is not None and len(fills) != len(columns):
+        return f"it has {len(fills)} medians of {len(columns)} columns"
+    both = {*columns} & {category.column for category in values["categories"]}
+    return f"its column {min(both)} has numbers and categories" if both else None
 
 
 # Until target means, files had an indicator for each of the most frequent levels, one for all others, and one for
@@ -220,7 +234,7 @@ _ONE_HOT = schema(
         "category_value": real(FINITE),
         "gap_value": real(FINITE),
     },
-    check=_wrong_fills,
+    check=_wrong_one_hot,
 )
 
 

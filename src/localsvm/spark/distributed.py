@@ -28,6 +28,7 @@ from localsvm.model.table import CellTable
 from localsvm.partition.coarse import CoarseCells, join_trees
 from localsvm.partition.voronoi import VoronoiPartition
 from localsvm.spark.checkpoint import train_missing
+from localsvm.spark.folders import files_in
 from localsvm.spark.results import collect_rows
 from localsvm.spark.rows import Rows
 from localsvm.spark.sending import ModelFile
@@ -257,8 +258,8 @@ class DistributedModel:
     headline: StoredModel
     """Everything but the cells."""
     coarse: CoarseCells
-    cells: DataFrame
-    """With the columns of `FINISHED`."""
+    frame: DataFrame
+    """The cells, with the columns of `FINISHED`."""
     n_bytes: int
     """Size of the records of all cells."""
     tasks: list[Row]
@@ -267,6 +268,14 @@ class DistributedModel:
     """The frame that executors keep, if there is one."""
     files: CellFiles | None = None
     """Files of the cells, of a large model that was loaded."""
+
+    @property
+    def cells(self) -> DataFrame:
+        """The data frame of the cells; their copy, if there is one and the files are gone."""
+        copied = None if self.files is None else self.files.copied
+        if self.files is None or copied is None or files_in(self.files.folder, self.frame.sparkSession):
+            return self.frame
+        return copied
 
     @cached_property
     def estimator(self) -> LocalEstimator:

@@ -28,10 +28,13 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     CalendarIntervalType,
+    DataType,
     DoubleType,
     IntegerType,
+    MapType,
     StructField,
     StructType,
+    YearMonthIntervalType,
 )
 
 from localsvm.data.scaling import Scaling, no_scaling
@@ -197,8 +200,23 @@ def _unshufflable(frame: DataFrame) -> str | None:
     """Return why rows of a frame cannot be shuffled to the cells; None if they can."""
     if frame.isStreaming:
         return "rows of a stream cannot be shuffled to the cells"
-    intervals = [field.name for field in frame.schema.fields if isinstance(field.dataType, CalendarIntervalType)]
-    return f"column {intervals[0]!r} has calendar intervals, which Arrow does not transfer" if intervals else None
+    found = ((field.name, _not_in_arrow(field.dataType)) for field in frame.schema.fields)
+    return next((f"column {name!r} has {what}, which Arrow does not transfer" for name, what in found if what), None)
+
+
+def _not_in_arrow(kind: DataType) -> str | None:
+    """Return what Arrow does not transfer of a type, at any depth; None if it transfers all of it."""
+    if isinstance(kind, CalendarIntervalType | YearMonthIntervalType):
+        return "calendar intervals"
+    if isinstance(kind, StructType):
+        if len(set(kind.names)) < len(kind.names):
+            return "structs with a name twice"
+        parts = [field.dataType for field in kind.fields]
+    elif isinstance(kind, ArrayType):
+        parts = [kind.elementType]
+    else:
+        parts = [kind.keyType, kind.valueType] if isinstance(kind, MapType) else []
+    return next(filter(None, map(_not_in_arrow, parts)), None)
 
 
 def _check_shuffle(frame: DataFrame) -> None:

@@ -87,7 +87,7 @@ def save_model(model: DistributedModel, path: str, metadata: str, session: Spark
     old = _versions(files)
     if model.files is not None and (cells is model.files.copied or basename(model.files.folder) in old):
         model.files = replace(model.files, folder=f"{path}/{new.version}")
-        model.cells = _read_cells(model.files.folder, session)
+        model.frame = _read_cells(model.files.folder, session)
     _delete(old, path, session)
 
 
@@ -108,11 +108,10 @@ def _delete(versions: set[str], path: str, session: SparkSession) -> None:
 
 def _cells_to_write(model: DistributedModel, session: SparkSession) -> DataFrame:
     """Return the cells, or their copy if the files that they were read from are gone."""
-    if model.files is None or files_in(model.files.folder, session):
-        return model.cells
-    if model.files.copied is None:
-        raise InvalidFile(f"the cells of the model, {model.files.folder!r}, are gone. Load the model again.")
-    return model.files.copied
+    cells, files = model.cells, model.files
+    if files is not None and files.copied is None and not files_in(files.folder, session):
+        raise InvalidFile(f"the cells of the model, {files.folder!r}, are gone. Load the model again.")
+    return cells
 
 
 def _headline(model: DistributedModel) -> bytes:
@@ -144,16 +143,16 @@ def load_model(saved: Version, path: str, session: SparkSession) -> DistributedM
     model = DistributedModel(
         headline=headline,
         coarse=fields.read("coarse", maybe(COARSE), n_features=headline.model.n_features) or CoarseCells(),
-        cells=_read_cells(folder, session),
+        frame=_read_cells(folder, session),
         n_bytes=fields.read("n_bytes", integer()),
         tasks=fields.typed("tasks", list),
     )
     if is_small(model.n_bytes):
-        table = model.cells.toArrow()
+        table = model.frame.toArrow()
         model.check_cells(table.column("cell").to_pylist())
-        model.cells = session.createDataFrame(table)
+        model.frame = session.createDataFrame(table)
     else:
-        model.files = CellFiles(folder, _copy(model.cells) if _is_part(path, session) else None)
+        model.files = CellFiles(folder, _copy(model.frame) if _is_part(path, session) else None)
     return model
 
 

@@ -237,6 +237,8 @@ def _read_whole(whole: Fields, times: Fields, buffer: memoryview) -> StoredModel
     if _LEAST_OUTPUT * n_outputs * len(cells) > len(buffer):
         raise whole.refuse(f"its cells are too small for {n_outputs} functions each")
     phases = times.read("phases", items(text()))
+    if not set(PHASES) <= set(phases):
+        raise times.refuse(f"its phases are {', '.join(phases)} instead of {', '.join(PHASES)}")
     reader = _CellReader(
         buffer=buffer,
         places=_read_places(whole, len(cells), len(buffer)),

@@ -160,7 +160,7 @@ def test_text_where_numbers_were_is_refused(fitted):
     frame, _ = people()
     with pytest.raises(InvalidData, match=r"column 'age' has values that are not numbers \(first at row 0: 'old'"):
         fitted.predict(frame.assign(age="old"))
-    numbers = small(members=1).fit(frame[["age", "member"]], people()[1])
+    numbers = small().fit(frame[["age", "member"]], people()[1])
     with pytest.raises(InvalidData, match=r"column 'age' has values that are not numbers"):
         numbers.predict(frame[["age", "member"]].assign(age="old"))
 
@@ -240,7 +240,7 @@ def test_missing_dates_follow_the_policy():
 
 def test_numbers_without_gaps_are_described_as_given():
     frame, y = people()
-    numbers = small().fit(frame[["age", "member"]].to_numpy(dtype=float), y)
+    numbers = small(members=1).fit(frame[["age", "member"]].to_numpy(dtype=float), y)
     plain = {"type": "number", "encoding": "as given", "columns": 1}
     assert numbers.encoding_ == [{"name": "x0", **plain}, {"name": "x1", **plain}]
 

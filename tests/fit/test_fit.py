@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 from cells import coefficients, same_cells
+from single import svc
 
-from localsvm import Grid, InvalidParameter, LocalSVC
+from localsvm import Grid, InvalidParameter
 from localsvm.cell.grid import cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.cell.train import train_cell
@@ -49,7 +50,7 @@ def points():
 
 def fit(data, kind="voronoi", weight=None, **parameters):
     options = {"scaling": "minmax", "grid": SMALL, **KINDS[kind], **parameters}
-    return LocalSVC(**options).fit(*data, sample_weight=weight)
+    return svc(**options).fit(*data, sample_weight=weight)
 
 
 def same_models(first, second, points):
@@ -117,14 +118,14 @@ def test_rows_beyond_a_traversal_and_a_block_give_the_same_model_too(points):
 
 def alone(rows, y, **options):
     """Return an SVM of one cell on rows that are already scaled."""
-    return LocalSVC(partition="none", scaling=None, grid=SMALL, **options).fit(rows, y)
+    return svc(partition="none", scaling=None, grid=SMALL, **options).fit(rows, y)
 
 
 @pytest.mark.parametrize("scaling", ["minmax", "quantile"])
 @pytest.mark.parametrize("partition", ["voronoi", "chunks"])
 def test_one_cell_is_no_partition_bit_for_bit(toy, points, partition, scaling):
     one, none = (
-        LocalSVC(partition=kind, cell_size=700, grid=SMALL, scaling=scaling).fit(*toy) for kind in (partition, "none")
+        svc(partition=kind, cell_size=700, grid=SMALL, scaling=scaling).fit(*toy) for kind in (partition, "none")
     )
     assert one.n_cells_ == 1
     np.testing.assert_array_equal(one.decision_function(points), none.decision_function(points))
@@ -173,7 +174,7 @@ def test_an_overlapping_cell_trains_on_more_rows_than_it_predicts(toy):
 def test_a_cell_of_one_class_predicts_it():
     X = np.linspace(-1, 1, 400)[:, None]
     y = np.where(X[:, 0] < -0.5, "left", "right")
-    clf = LocalSVC(cell_size=40, grid=SMALL).fit(X, y)
+    clf = svc(cell_size=40, grid=SMALL).fit(X, y)
     constant = [cell for cell in clf.model_.cells if cell.n_support == 0]
     assert len(constant) >= clf.n_cells_ - 2
     assert clf.score(X, y) == 1.0
@@ -183,21 +184,21 @@ def test_a_cell_of_one_class_predicts_it():
 
 def test_every_cell_of_one_class_is_a_model_too():
     X = np.array([[0.0], [0.0], [1.0], [1.0]])
-    clf = LocalSVC(cell_size=2, grid=SMALL).fit(X, [0, 0, 1, 1])
+    clf = svc(cell_size=2, grid=SMALL).fit(X, [0, 0, 1, 1])
     assert clf.predict([[0.1], [0.9]]).tolist() == [0, 1]
     assert [cell["cv_risk"] for cell in clf.cells_] == [0, 0]
 
 
 def test_a_single_split_validates_on_a_fifth_and_trains_on_the_others(toy):
     X, y = toy_mixture(500, 3, random_state=5)
-    clf = LocalSVC(n_folds=1, grid=SMALL).fit(X, y)
+    clf = svc(n_folds=1, grid=SMALL).fit(X, y)
     (cell,) = clf.model_.cells
     assert cell.certificates.gap.shape == (3, 3, 1)
     # Risks are multiples of 1/100; with five folds they would be of 1/500.
     np.testing.assert_allclose(cell.risks * 100, np.round(cell.risks * 100), atol=1e-9)
     assert cell.n_support <= 400
     assert clf.score(X, y) > 0.8
-    retrained = LocalSVC(n_folds=1, grid=Grid(widths=[0.01], lams=[1e-4]), refit="retrain").fit(X, y)
+    retrained = svc(n_folds=1, grid=Grid(widths=[0.01], lams=[1e-4]), refit="retrain").fit(X, y)
     assert retrained.model_.cells[0].n_support > 400
 
 
@@ -234,7 +235,7 @@ class Stripes:
 
 def test_a_partition_of_the_user_s_own_is_used(toy, points):
     X, y = toy
-    clf = LocalSVC(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
+    clf = svc(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
     assert clf.n_cells_ == 4
     values = clf.decision_function(points)
     stripe, of_points = (np.digitize(rows[:, 0], [0.0, 1.0]) for rows in (X, points))
@@ -247,7 +248,7 @@ def test_a_partition_of_the_user_s_own_is_used(toy, points):
 def test_a_cell_without_rows_predicts_the_majority_of_all(toy, points, majority):
     X, y = toy
     y = np.where(np.arange(len(y)) < 500, majority, y)
-    clf = LocalSVC(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
+    clf = svc(partition=Stripes(), scaling=None, grid=SMALL).fit(X, y)
     clf.model_.partition.to_the_empty_one = True
     assert (clf.predict(points) == majority).all()
     assert clf.cells_[3]["size"] == 0
@@ -257,7 +258,7 @@ def test_a_partition_made_of_some_rows_serves_others(toy):
     X, y = toy
     cells = voronoi_partition(X[:300], 50)
     assert isinstance(cells, VoronoiPartition)
-    clf = LocalSVC(partition=cells, scaling=None, grid=SMALL).fit(X, y)
+    clf = svc(partition=cells, scaling=None, grid=SMALL).fit(X, y)
     assert clf.n_cells_ == len(cells.centers)
     assert clf.score(X, y) > 0.8
 
@@ -265,7 +266,7 @@ def test_a_partition_made_of_some_rows_serves_others(toy):
 @pytest.mark.parametrize("answer", [lambda X: np.zeros(1, int), lambda X: np.full(len(X), 4), lambda X: X[:, 0]])
 def test_an_assignment_that_cannot_be_one_is_refused_in_fit_and_in_predict(toy, points, answer):
     mine = Stripes()
-    clf = LocalSVC(partition=mine, scaling=None, grid=SMALL).fit(*toy)
+    clf = svc(partition=mine, scaling=None, grid=SMALL).fit(*toy)
     mine.assign = answer
     with pytest.raises(InvalidParameter, match=r"partition\.assign returned"):
         clf.decision_function(points)
@@ -278,7 +279,7 @@ def test_an_assignment_that_cannot_be_one_is_refused_in_fit_and_in_predict(toy, 
 
 @pytest.mark.parametrize("refit", ["combine", "retrain"])
 def test_timings_are_the_seconds_of_every_phase(toy, refit):
-    clf = LocalSVC(refit=refit, n_jobs=1, grid=10, cell_size=200).fit(*toy)
+    clf = svc(refit=refit, n_jobs=1, grid=10, cell_size=200).fit(*toy)
     phases = ["scaling", "relevance", "partition", "kernel", "solver", "validation", "selection", "calibration"]
     assert list(clf.timings_) == [*phases, "total"]
     assert all(seconds > 0 for seconds in clf.timings_.values())
@@ -288,7 +289,7 @@ def test_timings_are_the_seconds_of_every_phase(toy, refit):
 
 def test_progress_grows_until_all_cells_are_done(toy):
     events = []
-    clf = LocalSVC(cell_size=50, grid=SMALL).fit(*toy, callback=events.append)
+    clf = svc(cell_size=50, grid=SMALL).fit(*toy, callback=events.append)
     assert (events[-1].cells_done, events[-1].samples_done) == (clf.n_cells_, 700)
     for name in ("cells_done", "samples_done", "seconds"):
         seen = [getattr(event, name) for event in events]
@@ -297,7 +298,7 @@ def test_progress_grows_until_all_cells_are_done(toy):
 
 def test_a_million_rows_are_learned_from():
     X, y = toy_mixture(1_000_000, 3, random_state=0)
-    clf = LocalSVC(grid=SMALL, n_folds=1, cell_size=500, scaling="minmax").fit(X, y)
+    clf = svc(grid=SMALL, n_folds=1, cell_size=500, scaling="minmax").fit(X, y)
     assert 2000 <= clf.n_cells_ < 4000
     assert sum(record["size"] for record in clf.cells_) > 990_000
     new, labels = toy_mixture(50_000, 3, random_state=1)

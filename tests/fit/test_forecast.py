@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from single import svc, svr
 from sklearn.exceptions import NotFittedError
 
 from localsvm import Grid, InvalidData, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
@@ -20,7 +21,7 @@ def rows():
 
 @pytest.mark.parametrize("kind", [LocalSVC, LocalSVR, LocalQuantileRegressor, LocalExpectileRegressor])
 def test_the_cells_are_those_of_the_fit(rows, kind):
-    estimator = kind(cell_size=60, grid=SMALL, random_state=1)
+    estimator = kind(cell_size=60, members=1, grid=SMALL, random_state=1)
     forecast = estimator.forecast(*rows)
     cells = estimator.fit(*rows).cells_
     assert (forecast.n_rows, forecast.n_features) == (3000, 2)
@@ -30,7 +31,7 @@ def test_the_cells_are_those_of_the_fit(rows, kind):
 
 
 def test_a_quarter_of_few_cells_is_trained_and_tells_the_size_of_the_model(rows):
-    clf = LocalSVC(cell_size=300, grid=SMALL, random_state=1)
+    clf = svc(cell_size=300, grid=SMALL, random_state=1)
     forecast = clf.forecast(*rows)
     assert 0 < forecast.pilot_cells <= forecast.n_cells / 4
     sums = [part for cell in clf.fit(*rows).model_.cells for part in cell.functions.sums]
@@ -41,20 +42,20 @@ def test_a_quarter_of_few_cells_is_trained_and_tells_the_size_of_the_model(rows)
 def test_cells_of_equal_targets_cost_nothing(rows):
     X, y = rows
     apart = np.concatenate([X, X + 100]), np.concatenate([y, np.ones(len(y))])
-    forecast = LocalSVC(cell_size=300, grid=SMALL, scaling=None, random_state=1).forecast(*apart)
+    forecast = svc(cell_size=300, grid=SMALL, scaling=None, random_state=1).forecast(*apart)
     assert forecast.pilot_cells < forecast.n_cells
-    alone = LocalSVR(cell_size=300, grid=SMALL).forecast(X, np.zeros(len(X)))
+    alone = svr(cell_size=300, grid=SMALL).forecast(X, np.zeros(len(X)))
     assert (alone.pilot_cells, alone.model_bytes) == (0, 0)
 
 
 def test_the_forecast_memory_exceeds_the_model(rows):
-    forecast = LocalSVC(cell_size=60, grid=SMALL).forecast(*rows)
+    forecast = svc(cell_size=60, grid=SMALL).forecast(*rows)
     assert forecast.seconds > 0
     assert forecast.memory > forecast.model_bytes > 0
 
 
 def test_a_forecast_does_not_change_the_estimator(rows):
-    clf = LocalSVC(grid=SMALL)
+    clf = svc(grid=SMALL)
     clf.forecast(*rows)
     with pytest.raises(NotFittedError):
         clf.predict(rows[0])
@@ -64,7 +65,7 @@ def test_a_forecast_does_not_change_the_estimator(rows):
 def test_bad_input_is_refused_as_in_a_fit(rows):
     X, y = rows
     with pytest.raises(InvalidData, match="only one class"):
-        LocalSVC().forecast(X, np.ones(len(y)))
+        svc().forecast(X, np.ones(len(y)))
 
 
 @pytest.mark.parametrize("n_cells", [1, 5, 40, 41, 1000])

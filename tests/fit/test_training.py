@@ -11,9 +11,10 @@ import pytest
 from cells import same_cells
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from single import svc
 
 import localsvm.fit.training
-from localsvm import Grid, InvalidData, LocalSVC
+from localsvm import Grid, InvalidData
 from localsvm.cell.grid import cell_radius
 from localsvm.cell.memory import cell_bytes
 from localsvm.cell.settings import CellSettings, CellTask
@@ -248,7 +249,7 @@ def test_cells_of_one_hundred_thousand_rows_are_trained_in_eight_gigabytes():
 
 def test_many_rows_in_small_cells_take_the_memory_of_small_cells():
     X, y = toy_mixture(20_000, 2, random_state=0)
-    clf = LocalSVC(cell_size=200, grid=Grid(n_widths=1, n_lams=1), n_folds=1, scaling=None, max_memory="4MB")
+    clf = svc(cell_size=200, grid=Grid(n_widths=1, n_lams=1), n_folds=1, scaling=None, max_memory="4MB")
     assert clf.fit(X, y).n_cells_ >= 100
 
 
@@ -256,7 +257,7 @@ def test_many_rows_in_small_cells_take_the_memory_of_small_cells():
 def test_memory_does_not_change_the_model(max_memory):
     X, y = toy_mixture(3000, 4, random_state=1)
     grid = Grid(widths=[0.5, 0.1], lams=[1e-2, 1e-4])
-    clf = LocalSVC(partition="none", scaling="minmax", grid=grid, n_folds=2)
+    clf = svc(partition="none", scaling="minmax", grid=grid, n_folds=2)
     expected = clf.fit(X, y).decision_function(X)
     values = clf.set_params(max_memory=max_memory).fit(X, y).decision_function(X)
     np.testing.assert_array_equal(values, expected)

@@ -4,9 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from single import svc
 
 import localsvm.metric.choose_scaling
-from localsvm import Grid, LocalSVC
+from localsvm import Grid
 from localsvm.cell.settings import CellSettings
 from localsvm.data.content import distinct_rows
 from localsvm.data.scaling import METHODS
@@ -105,7 +106,7 @@ def test_threads_do_not_matter(request, data):
 
 
 def fitted(X, y, **parameters):
-    return LocalSVC(**{"grid": SMALL, "cell_size": 1000, "n_folds": 2, **parameters}).fit(X, y)
+    return svc(**{"grid": SMALL, "cell_size": 1000, "n_folds": 2, **parameters}).fit(X, y)
 
 
 @pytest.mark.parametrize(("data", "method"), [("heavy", "quantile"), ("uniform", "minmax")])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from cells import same_cells
+from single import svc, svr
 
 import localsvm
 import localsvm.metric.relevance
@@ -15,8 +16,6 @@ from localsvm import (
     InvalidParameter,
     LocalExpectileRegressor,
     LocalQuantileRegressor,
-    LocalSVC,
-    LocalSVR,
 )
 from localsvm.cell.grid import KERNELS, cell_radius
 from localsvm.cell.settings import CellSettings, CellTask
@@ -57,7 +56,7 @@ def rows():
 @pytest.fixture(scope="module")
 def fitted(rows):
     X, y = rows
-    return LocalSVR(**SMALL).fit(X, y)
+    return svr(**SMALL).fit(X, y)
 
 
 # --------------------------------------------------------------------------------------------- weights
@@ -71,14 +70,14 @@ def matters(estimator):
 @pytest.mark.parametrize(
     "estimator",
     [
-        LocalSVR(),
-        LocalSVR(loss="epsilon_insensitive"),
+        svr(),
+        svr(loss="epsilon_insensitive"),
         LocalQuantileRegressor(quantile=[0.2, 0.7]),
         LocalExpectileRegressor(),
-        LocalSVR(kernel="laplace"),
-        LocalSVR(scaling="quantile"),
-        LocalSVR(cell_size=400),
-        LocalSVR(cell_size=400, partition="chunks"),
+        svr(kernel="laplace"),
+        svr(scaling="quantile"),
+        svr(cell_size=400),
+        svr(cell_size=400, partition="chunks"),
     ],
     ids=repr,
 )
@@ -89,13 +88,13 @@ def test_features_that_matter_weigh_more_in_regression(rows, estimator):
 @pytest.mark.parametrize("count", [2, 4])
 def test_features_that_matter_weigh_more_in_classification(rows, count):
     X, y = rows
-    assert matters(LocalSVC(**SMALL).fit(X, classes(y, count)))
+    assert matters(svc(**SMALL).fit(X, classes(y, count)))
 
 
 def test_a_feature_matters_if_one_of_the_targets_needs_it_whatever_their_units(rows):
     X, _ = rows
     targets = np.column_stack([1e6 * np.sin(9 * X[:, 0]), 1e-6 * np.cos(7 * X[:, 1])])
-    assert matters(LocalSVR(**SMALL).fit(X, targets))
+    assert matters(svr(**SMALL).fit(X, targets))
 
 
 def test_weights_have_mean_one(fitted):
@@ -105,32 +104,32 @@ def test_weights_have_mean_one(fitted):
 
 def test_learned_weights_err_less_where_features_differ(rows, fitted):
     X, y = waves(seed=1)
-    plain = LocalSVR(relevance=None, kernel="gauss", **SMALL).fit(*rows)
+    plain = svr(relevance=None, kernel="gauss", **SMALL).fit(*rows)
     assert fitted.score(X, y) > plain.score(X, y)
 
 
 def test_noise_changes_nothing():
     rng = np.random.default_rng(0)
-    model = LocalSVR(**SMALL).fit(rng.normal(size=(1500, 4)), rng.normal(size=1500))
+    model = svr(**SMALL).fit(rng.normal(size=(1500, 4)), rng.normal(size=1500))
     assert (model.feature_relevance_ == 1).all()
     assert model.model_.cells[0].functions.kernel == "gauss"
 
 
 def test_targets_that_agree_at_every_place_change_nothing():
     X = np.random.default_rng(0).uniform(size=(1500, 3))
-    assert (LocalSVR(**SMALL).fit(X, np.full(1500, 7.0)).feature_relevance_ == 1).all()
+    assert (svr(**SMALL).fit(X, np.full(1500, 7.0)).feature_relevance_ == 1).all()
 
 
 def test_small_fits_keep_the_plain_metric(rows, monkeypatch):
     monkeypatch.setattr(localsvm.metric.relevance, "train_cell", lambda *_: pytest.fail("a trial was trained"))
     X, y = rows
-    assert (LocalSVR(scaling="minmax", **SMALL).fit(X[:999], y[:999]).feature_relevance_ == 1).all()
+    assert (svr(scaling="minmax", **SMALL).fit(X[:999], y[:999]).feature_relevance_ == 1).all()
 
 
 def test_a_partition_of_the_users_own_keeps_its_space(rows):
     X, y = rows
     cells = voronoi_partition(X.astype(np.float32), 500)
-    model = LocalSVR(partition=cells, scaling=None, **SMALL).fit(X, y)
+    model = svr(partition=cells, scaling=None, **SMALL).fit(X, y)
     assert (model.feature_relevance_ == 1).all()
 
 
@@ -140,9 +139,9 @@ def test_a_partition_of_the_users_own_keeps_its_space(rows):
 @pytest.mark.parametrize("cell_size", [400, 2000])
 def test_row_order_and_threads_change_nothing(cell_size):
     X, y = waves(2500)
-    model = LocalSVR(cell_size=cell_size, n_jobs=1, **SMALL).fit(X, y)
+    model = svr(cell_size=cell_size, n_jobs=1, **SMALL).fit(X, y)
     order = np.random.default_rng(1).permutation(len(y))
-    other = LocalSVR(cell_size=cell_size, n_jobs=3, **SMALL).fit(X[order], y[order])
+    other = svr(cell_size=cell_size, n_jobs=3, **SMALL).fit(X[order], y[order])
     np.testing.assert_array_equal(other.feature_relevance_, model.feature_relevance_)
     np.testing.assert_array_equal(other.predict(X), model.predict(X))
 
@@ -150,8 +149,8 @@ def test_row_order_and_threads_change_nothing(cell_size):
 def test_a_weight_of_two_is_a_row_given_twice(rows):
     X, y = rows
     weight = np.random.default_rng(2).integers(0, 3, size=len(y))
-    weighted = LocalSVR(**SMALL).fit(X, y, sample_weight=weight)
-    repeated = LocalSVR(**SMALL).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
+    weighted = svr(**SMALL).fit(X, y, sample_weight=weight)
+    repeated = svr(**SMALL).fit(np.repeat(X, weight, axis=0), np.repeat(y, weight))
     np.testing.assert_array_equal(weighted.feature_relevance_, repeated.feature_relevance_)
     np.testing.assert_array_equal(weighted.predict(X), repeated.predict(X))
 
@@ -160,7 +159,7 @@ def test_rows_on_disk_have_the_weights_of_rows_in_memory(rows, fitted, tmp_path)
     X, y = rows
     on_disk = RowFile(X.shape, X.dtype, tmp_path)
     on_disk.write(0, X)
-    model = LocalSVR(**SMALL).fit(Table(on_disk), y)
+    model = svr(**SMALL).fit(Table(on_disk), y)
     np.testing.assert_array_equal(model.feature_relevance_, fitted.feature_relevance_)
     np.testing.assert_array_equal(model.predict(X), fitted.predict(X))
 
@@ -181,15 +180,15 @@ def test_memory_does_not_matter(rows):
 def test_learned_weights_given_back_make_the_same_model_to_the_bit(rows, fitted):
     X, y = rows
     kernel = fitted.model_.cells[0].functions.kernel
-    again = LocalSVR(relevance=fitted.feature_relevance_, kernel=kernel, **SMALL).fit(X, y)
+    again = svr(relevance=fitted.feature_relevance_, kernel=kernel, **SMALL).fit(X, y)
     np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
 
 
 def test_a_checkpoint_of_other_weights_is_refused(rows, tmp_path):
     X, y = rows
-    LocalSVR(checkpoint=tmp_path / "cells", **SMALL).fit(X, y)
+    svr(checkpoint=tmp_path / "cells", **SMALL).fit(X, y)
     with pytest.raises(InvalidParameter, match="relevance was 'auto', is None"):
-        LocalSVR(checkpoint=tmp_path / "cells", relevance=None, **SMALL).fit(X, y)
+        svr(checkpoint=tmp_path / "cells", relevance=None, **SMALL).fit(X, y)
 
 
 def test_a_saved_model_keeps_its_weights(fitted, rows, tmp_path):
@@ -205,22 +204,22 @@ def test_a_saved_model_keeps_its_weights(fitted, rows, tmp_path):
 def test_given_weights_are_as_if_the_scaled_features_were_multiplied():
     X, y = waves(300, 3)
     weights = np.array([2.0, 0.75, 0.25])
-    given = LocalSVR(scaling=None, relevance=weights, **SMALL).fit(X, y)
-    multiplied = LocalSVR(scaling=None, relevance=None, **SMALL).fit(X * weights, y)
+    given = svr(scaling=None, relevance=weights, **SMALL).fit(X, y)
+    multiplied = svr(scaling=None, relevance=None, **SMALL).fit(X * weights, y)
     np.testing.assert_array_equal(given.predict(X), multiplied.predict(X * weights))
     np.testing.assert_array_equal(given.feature_relevance_, weights)
 
 
 def test_only_ratios_of_given_weights_count():
     X, y = waves(300, 3)
-    models = [LocalSVR(relevance=w, **SMALL).fit(X, y) for w in ([4, 2, 0], [2e300, 1e300, 0])]
+    models = [svr(relevance=w, **SMALL).fit(X, y) for w in ([4, 2, 0], [2e300, 1e300, 0])]
     np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
     np.testing.assert_allclose(models[0].feature_relevance_, [2, 1, 0])
 
 
 def test_a_feature_of_weight_zero_does_not_count():
     X, y = waves(300, 3)
-    model = LocalSVR(relevance=[1, 1, 0], **SMALL).fit(X, y)
+    model = svr(relevance=[1, 1, 0], **SMALL).fit(X, y)
     moved = X + np.array([0, 0, 5])
     np.testing.assert_array_equal(model.predict(moved), model.predict(X))
 
@@ -241,7 +240,7 @@ def test_weights_that_make_no_sense_are_refused(relevance, why):
     X, y = waves(50, 3)
     sentence = why + ' "auto", None, or a weight of at least 0 for every feature.'
     with pytest.raises(InvalidParameter, match=f"^{re.escape(sentence)}$"):
-        LocalSVR(relevance=relevance).fit(X, y)
+        svr(relevance=relevance).fit(X, y)
 
 
 # ------------------------------------------------------------------------------------------ categories
@@ -260,7 +259,7 @@ def frame():
 
 
 def test_a_category_has_one_weight(frame):
-    model = LocalSVR(missing="impute", kernel="gauss", **SMALL).fit(*frame)
+    model = svr(missing="impute", kernel="gauss", **SMALL).fit(*frame)
     weights = dict(zip(model.feature_names_in_, model.feature_relevance_, strict=True))
     assert np.mean(list(weights.values())) == pytest.approx(1)
     assert weights["noise"] < min(weights["colour"], weights["size"])
@@ -268,7 +267,7 @@ def test_a_category_has_one_weight(frame):
 
 def test_given_weights_of_categories_and_gaps_are_those_of_all_their_columns(frame):
     data, y = frame
-    model = LocalSVR(missing="impute", relevance=[1, 0, 2], **SMALL).fit(data, y)
+    model = svr(missing="impute", relevance=[1, 0, 2], **SMALL).fit(data, y)
     other = data.assign(colour="blue")
     np.testing.assert_array_equal(model.predict(other), model.predict(data))
     np.testing.assert_allclose(model.feature_relevance_, [1, 0, 2])
@@ -295,7 +294,7 @@ def rings(X):
 @pytest.mark.parametrize(("kernel", "truth"), [("gauss", bump), ("laplace", rings), ("manhattan", fields)])
 def test_waves_take_the_smooth_kernel_and_steps_rough_ones_of_their_distance(kernel, truth):
     X, _ = waves(1500, 2)
-    model = LocalSVR(relevance=None, scaling="minmax", **SMALL).fit(X, truth(X))
+    model = svr(relevance=None, scaling="minmax", **SMALL).fit(X, truth(X))
     assert {cell.functions.kernel for cell in model.model_.cells} == {kernel}
 
 
@@ -307,7 +306,7 @@ def test_without_a_learned_metric_the_method_is_the_papers_to_the_bit():
     X, y = waves(1500, 3)
     y = np.where(y > 0, 1.0, -1.0)
     paper = {"relevance": None, "kernel": "gauss", "scaling": "minmax", "grid": Grid.paper(3), "cell_size": 400}
-    model = LocalSVC(**paper).fit(X, y).model_
+    model = svc(**paper).fit(X, y).model_
     scaled = fit_to_ends("minmax", X).apply(X)
     assigned = model.partition.assign(scaled)
     for number, found in enumerate(model.cells):

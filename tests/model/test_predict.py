@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import reference
 from cells import coefficients, support_vectors
+from single import svc
 
-from localsvm import Grid, LocalSVC
+from localsvm import Grid
 from localsvm.data import toy_mixture
 from localsvm.model import predict, predict_scores
 
@@ -33,7 +34,7 @@ KINDS = {
 def fitted(request):
     X, y = toy_mixture(400, 3, random_state=0)
     options = {"grid": Grid(n_widths=3, n_lams=3), "scaling": "minmax", **KINDS[request.param]}
-    return LocalSVC(**options).fit(X, y)
+    return svc(**options).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +113,7 @@ def test_rows_far_outside_have_a_finite_value(fitted, far):
 def test_the_training_rows_are_recognised():
     X = np.arange(200, dtype=np.float64)[:, None]
     y = (np.arange(200) // 10) % 2
-    clf = LocalSVC(cell_size=50, grid=Grid(widths=[0.03], lams=[1e-5])).fit(X, y)
+    clf = svc(cell_size=50, grid=Grid(widths=[0.03], lams=[1e-5])).fit(X, y)
     assert clf.score(X, y) > 0.98
 
 
@@ -154,7 +155,7 @@ class Neighbours:
 def test_the_mean_of_those_cells_counts_that_vote(points):
     X, y = toy_mixture(400, 3, random_state=0)
     mine = Neighbours(X[:5].copy(), np.ones(5))
-    clf = LocalSVC(partition=mine, scaling=None, grid=Grid(n_widths=3, n_lams=3)).fit(X, y)
+    clf = svc(partition=mine, scaling=None, grid=Grid(n_widths=3, n_lams=3)).fit(X, y)
     of_cells = np.stack(
         [
             predict_scores(replace(clf.model_, partition=OnlyOne(mine.centers, mine.radii, j)), points)[:, 0]

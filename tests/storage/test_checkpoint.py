@@ -15,10 +15,11 @@ import pytest
 from files import ModelFile
 from fitted import SMALL, UNFITTED, numbers, toy
 from partitions import Halves
+from single import svc, svr
 from sklearn.base import clone
 
 import localsvm.fit.training
-from localsvm import Grid, InvalidFile, InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm import Grid, InvalidFile, InvalidParameter, LocalQuantileRegressor
 from localsvm.storage.checkpoint import Checkpoint
 from localsvm.storage.manifest import read_manifest
 
@@ -37,7 +38,7 @@ def folder(tmp_path):
 def fitted(tmp_path_factory):
     """A fit with its checkpoint, to be copied."""
     path = tmp_path_factory.mktemp("fitted") / "cells"
-    return LocalSVC(**SMALL, checkpoint=path).fit(*toy()), path
+    return svc(**SMALL, checkpoint=path).fit(*toy()), path
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def content(estimator, folder):
 
 def go_on(folder, X=None, y=None, **parameters):
     data = toy() if X is None else (X, y)
-    return LocalSVC(**{**SMALL, "checkpoint": folder, **parameters}).fit(*data)
+    return svc(**{**SMALL, "checkpoint": folder, **parameters}).fit(*data)
 
 
 # ------------------------------------------------------------------------------------------- going on
@@ -82,7 +83,7 @@ def test_a_fit_that_goes_on_ends_with_the_same_model_to_the_bit(kind, folder):
 def test_a_partition_of_ones_own_goes_on_too(folder):
     X, y = toy()
     partition = Halves()
-    plain = LocalSVC(grid=SMALL["grid"], partition=partition, scaling=None).fit(X, y)
+    plain = svc(grid=SMALL["grid"], partition=partition, scaling=None).fit(X, y)
     kept = clone(plain).set_params(checkpoint=folder, partition=partition)
     for _ in range(2):
         np.testing.assert_array_equal(kept.fit(X, y).decision_function(X), plain.decision_function(X))
@@ -114,7 +115,7 @@ def test_a_fit_that_was_stopped_keeps_the_cells_it_had_finished(fitted, folder):
         if progress.cells_done >= 2:
             raise KeyboardInterrupt
 
-    clf = LocalSVC(**SMALL, checkpoint=folder, n_jobs=1)
+    clf = svc(**SMALL, checkpoint=folder, n_jobs=1)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(*toy(), callback=stop)
     assert 2 <= len(cells_in(folder)) <= fitted[0].n_cells_
@@ -132,7 +133,7 @@ def test_order_of_rows_precision_threads_memory_and_talk_do_not_matter(fitted, b
 def test_rows_of_weight_zero_are_as_if_absent(begun):
     X, y = toy()
     weight = np.append(np.ones(len(y)), 0)
-    clf = LocalSVC(**SMALL, checkpoint=begun)
+    clf = svc(**SMALL, checkpoint=begun)
     clf.fit(np.append(X, 1e6 * X[:1], axis=0), np.append(y, y[0]), sample_weight=weight)
 
 
@@ -191,7 +192,7 @@ CHANGED = {
     "partition": ("chunks", r"partition was 'voronoi', is 'chunks'"),
     "kernel": ("laplace", r"kernel was 'auto', is 'laplace'"),
     "relevance": (None, r"relevance was 'auto', is None"),
-    "search": ("racing", r"search was 'full', is 'racing'"),
+    "search": ("racing", r"search was 'auto', is 'racing'"),
     "scaling": ("standard", r"scaling was 'minmax', is 'standard'"),
     "refit": ("retrain", r"refit was 'combine', is 'retrain'"),
     "random_state": (5, r"random_state was 0, is 5"),
@@ -229,7 +230,7 @@ def test_all_differences_are_named(begun):
 def test_another_task_is_refused(begun):
     X, y = numbers(150)
     with pytest.raises(InvalidParameter, match="task was 'two classes', is 'numbers'"):
-        LocalSVR(**SMALL, checkpoint=begun).fit(X, y)
+        svr(**SMALL, checkpoint=begun).fit(X, y)
 
 
 def test_levels_of_another_number_are_refused(folder):
@@ -269,7 +270,7 @@ def test_other_data_is_refused_with_the_difference(begun, name, no_partition):
     X, y, weight = change(*toy())
     before = {path: path.read_bytes() for path in begun.iterdir()}
     with pytest.raises(InvalidParameter, match=f"was made by another fit: .*{words}"):
-        LocalSVC(**SMALL, checkpoint=begun).fit(X, y, sample_weight=weight)
+        svc(**SMALL, checkpoint=begun).fit(X, y, sample_weight=weight)
     assert {path: path.read_bytes() for path in begun.iterdir()} == before
 
 
@@ -277,15 +278,15 @@ def test_other_data_is_refused_with_the_difference(begun, name, no_partition):
 def test_a_fit_with_groups_or_times_goes_on_with_those_only(folder, what, folds):
     X, y = toy()
     given, order = np.arange(150) // 5, np.random.default_rng(0).permutation(150)
-    expected = content(LocalSVC(**SMALL, checkpoint=folder).fit(X, y, **{what: given}), folder)
+    expected = content(svc(**SMALL, checkpoint=folder).fit(X, y, **{what: given}), folder)
     # The same groups by other names, in another order of the rows, are the same fit.
     kept = {path: path.read_bytes() for path in cells_in(folder)}
-    again = LocalSVC(**SMALL, checkpoint=folder).fit(X[order], y[order], **{what: 2 * given[order] + 5})
+    again = svc(**SMALL, checkpoint=folder).fit(X[order], y[order], **{what: 2 * given[order] + 5})
     assert content(again, folder) == expected
     with pytest.raises(InvalidParameter, match=f"folds was '{folds}', is None"):
-        LocalSVC(**SMALL, checkpoint=folder).fit(X, y)
+        svc(**SMALL, checkpoint=folder).fit(X, y)
     with pytest.raises(InvalidParameter, match=f"the targets, weights or {what[:4]}.* have other values"):
-        LocalSVC(**SMALL, checkpoint=folder).fit(X, y, **{what: np.append(given[1:], 0)})
+        svc(**SMALL, checkpoint=folder).fit(X, y, **{what: np.append(given[1:], 0)})
     assert {path: path.read_bytes() for path in cells_in(folder)} == kept
 
 
@@ -388,7 +389,7 @@ def test_one_fit_at_a_time(fitted, folder):
         entered.set()
         go.wait(60)
 
-    first = threading.Thread(target=lambda: LocalSVC(**SMALL, checkpoint=folder).fit(*toy(), callback=wait))
+    first = threading.Thread(target=lambda: svc(**SMALL, checkpoint=folder).fit(*toy(), callback=wait))
     first.start()
     try:
         assert entered.wait(60)
@@ -407,7 +408,7 @@ def test_progress_counts_restored_cells_as_done_and_its_rate_is_that_of_the_othe
     events = []
     restored = [cell for number, cell in enumerate(fitted[0].cells_) if number % 2]
     n_restored = sum(cell["size"] for cell in restored)
-    LocalSVC(**SMALL, checkpoint=begun).fit(*toy(), callback=events.append)
+    svc(**SMALL, checkpoint=begun).fit(*toy(), callback=events.append)
     assert (events[0].cells_done, events[0].samples_done) >= (len(restored), n_restored)
     assert (events[-1].cells_done, events[-1].samples_done) == (fitted[0].n_cells_, 150)
     for event in events:
@@ -418,7 +419,7 @@ def test_progress_counts_restored_cells_as_done_and_its_rate_is_that_of_the_othe
 def test_progress_ends_where_there_is_nothing_to_train(fitted, folder):
     shutil.copytree(fitted[1], folder)
     events = []
-    LocalSVC(**SMALL, checkpoint=folder).fit(*toy(), callback=events.append)
+    svc(**SMALL, checkpoint=folder).fit(*toy(), callback=events.append)
     (event,) = events
     assert (event.cells_done, event.samples_done, event.rate) == (fitted[0].n_cells_, 150, 0)
 
@@ -434,7 +435,7 @@ from localsvm import CannotWrite, LocalSVC
 warnings.simplefilter("ignore")
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))  # enough for a manifest, not for a cell
 try:
-    LocalSVC(**SMALL, checkpoint=sys.argv[1]).fit(*toy())
+    LocalSVC(**SMALL, objective="accuracy", checkpoint=sys.argv[1]).fit(*toy())
 except CannotWrite as error:
     print(error)
 """

@@ -9,9 +9,10 @@ from files import ModelFile
 from fitted import UNFITTED, predictions, toy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from single import svc
 
 import localsvm
-from localsvm import Grid, InvalidFile, LocalSVC, LocalSVMError
+from localsvm import Grid, InvalidFile, LocalSVMError
 from localsvm.cell.trained import PHASES
 from localsvm.storage.record import pack, unpack
 
@@ -27,7 +28,7 @@ def tiny(tmp_path_factory):
     """The bytes of a small file, a place to write damaged ones to, and what the model predicts."""
     path = tmp_path_factory.mktemp("tiny") / "model.lsvm"
     X, y = toy(30, 2)[0] + 100 * np.repeat([0, 1, 2], 10)[:, None], np.arange(30) % 2
-    clf = LocalSVC(grid=Grid(widths=[1.0], lams=[0.01]), cell_size=10, scaling="minmax", n_folds=2, n_jobs=1)
+    clf = svc(grid=Grid(widths=[1.0], lams=[0.01]), cell_size=10, scaling="minmax", n_folds=2, n_jobs=1)
     clf.fit(X, y).save(path)
     assert clf.n_cells_ == 3 and all(cell.functions.sums for cell in clf.model_.cells)
     return path.read_bytes(), path, X, clf.predict_proba(X)

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from files import ModelFile, header_of
 from fitted import SMALL, toy
+from single import svc
 
 import localsvm
-from localsvm import InvalidFile, LocalSVC
+from localsvm import InvalidFile
 from localsvm.storage.model_file import open_model, write_model
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
 @pytest.fixture(scope="module")
 def clf():
-    return LocalSVC(**SMALL).fit(*toy(300))
+    return svc(**SMALL).fit(*toy(300))
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def test_a_file_is_laid_out_as_documented(clf, path):
 
 def test_two_fits_write_the_same_bytes_but_for_the_seconds(clf, path, tmp_path):
     X, y = toy(300)
-    again = LocalSVC(**SMALL).fit(X[::-1], y[::-1])
+    again = svc(**SMALL).fit(X[::-1], y[::-1])
     again.save(tmp_path / "again.lsvm")
     assert ModelFile.read(tmp_path / "again.lsvm").before_seconds == ModelFile.read(path).before_seconds
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from cells import blobs
+from single import svc
 
 from localsvm import Grid, LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data import toy_mixture
@@ -33,7 +34,7 @@ def frame(n=120):
 
 
 def _classifier(data=toy, **parameters):
-    return lambda: (LocalSVC(**{**SMALL, **parameters}), *data())
+    return lambda: (LocalSVC(**{**SMALL, "objective": "accuracy", **parameters}), *data())
 
 
 def _regressor(kind, data=numbers, **parameters):
@@ -52,7 +53,7 @@ def _three(labels):
 
 def _on_given_cells():
     X, y = toy()
-    return LocalSVC(grid=SMALL["grid"], members=1, scaling=None, partition=voronoi_partition(X, 50)), X, y
+    return svc(grid=SMALL["grid"], scaling=None, partition=voronoi_partition(X, 50)), X, y
 
 
 UNFITTED = {

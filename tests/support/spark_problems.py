@@ -29,7 +29,7 @@ class Problem:
 
     def fit_without_spark(self, partition, **given):
         own = self.parameters if self.twin_parameters is None else self.twin_parameters
-        estimator = self.twin(**COMMON, **own, partition=partition, n_jobs=1)
+        estimator = self.twin(**COMMON, **own, members=1, partition=partition, n_jobs=1)
         return estimator.fit(self.X, self.y, self.weight, **given)
 
 

@@ -12,6 +12,6 @@ def train(rows: int, cell_size: int, jobs: int, model: Path, checkpoint: Path | 
     """Fit and save; say when that begins."""
     warnings.simplefilter("ignore")
     X, y = toy_mixture(rows, 4, random_state=0)
-    clf = LocalSVC(cell_size=cell_size, n_jobs=jobs, checkpoint=checkpoint)
+    clf = LocalSVC(objective="accuracy", members=1, cell_size=cell_size, n_jobs=jobs, checkpoint=checkpoint)
     begin.send(None)
     clf.fit(X, y).save(model)

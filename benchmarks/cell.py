@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks.peers_env import liquidsvm_python
 from benchmarks.sets import Sample, cells
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN_SVC
 from localsvm import Grid, LocalSVC, simd_level
 from localsvm.data import toy_mixture
 from localsvm.errors import GridEdgeWarning
@@ -72,7 +72,7 @@ class LiquidSVM:
 
 def run_localsvm(sample: Sample, grid: Grid) -> Figures:
     begin = time.perf_counter()
-    clf = LocalSVC(partition="none", grid=grid, scaling=None, n_jobs=1, **PLAIN).fit(sample.X, sample.y)
+    clf = LocalSVC(partition="none", grid=grid, scaling=None, n_jobs=1, **PLAIN_SVC).fit(sample.X, sample.y)
     fitted = time.perf_counter()
     error = float((clf.predict(sample.X_test) != sample.y_test).mean())
     predicted = time.perf_counter()
@@ -126,9 +126,9 @@ def _standard_error(values: list[float]) -> float:
 def peak_floats_per_pair(n: int) -> float:
     """Return by how many floats per n^2 training on n rows raises this process's peak memory."""
     X, y = toy_mixture(n, 4, random_state=0)
-    LocalSVC(partition="none", n_jobs=1, **PLAIN).fit(X[:300], y[:300])
+    LocalSVC(partition="none", n_jobs=1, **PLAIN_SVC).fit(X[:300], y[:300])
     before = _peak_bytes()
-    LocalSVC(partition="none", n_jobs=1, **PLAIN).fit(X, y)
+    LocalSVC(partition="none", n_jobs=1, **PLAIN_SVC).fit(X, y)
     return (_peak_bytes() - before) / (4 * n**2)
 
 

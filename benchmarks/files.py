@@ -143,7 +143,7 @@ def _forecast(given: argparse.Namespace, folder: Path) -> None:
 
 def _predict(given: argparse.Namespace, folder: Path) -> None:
     X, y = higgslike(given.rows + 50_000, 0)
-    clf = localsvm.LocalSVC(scaling="minmax").fit(X[given.rows :], y[given.rows :])
+    clf = localsvm.LocalSVC(scaling="minmax", objective="accuracy", members=1).fit(X[given.rows :], y[given.rows :])
     data, X = folder / "rows.parquet", X[: given.rows]
     pq.write_table(_table(X, y[: given.rows]).drop_columns(["target"]), data)
     clf.save(folder / "model.lsvm")

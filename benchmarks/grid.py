@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks.peers_env import BENCH
 from benchmarks.sets import Sample, cells
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN_SVC
 from localsvm import Grid, LocalSVC
 from localsvm.errors import GridEdgeWarning, PrecisionWarning
 
@@ -90,7 +90,7 @@ SEARCHES: Variants = {"full": rule(CHOSEN), "racing": rule(CHOSEN, search="racin
 def measure(sample: Sample, settings: Settings) -> Run:
     """Fit one cell, and say what was chosen and how well it predicts."""
     begin = time.process_time()
-    clf = LocalSVC(partition="none", scaling=None, n_jobs=1, **(PLAIN | settings)).fit(sample.X, sample.y)
+    clf = LocalSVC(partition="none", scaling=None, n_jobs=1, **(PLAIN_SVC | settings)).fit(sample.X, sample.y)
     seconds = time.process_time() - begin
     cell = clf.model_.cells[0]
     (width,), (lam,) = cell.width.tolist(), cell.lam.tolist()

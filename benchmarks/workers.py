@@ -12,8 +12,10 @@ from typing import Any
 BENCHMARKS = Path(__file__).resolve().parent
 LIQUIDSVM_WORKER = BENCHMARKS / "_liquidsvm_worker.py"
 CELL_SIZE = 2000
-# The metric and the kernel of liquidSVM and of the paper, for comparisons with them.
+# The metric and the kernel of liquidSVM and of the paper, for comparisons with them; and their classifier.
 PLAIN: dict[str, Any] = {"relevance": None, "kernel": "gauss"}
+DECISIONS: dict[str, Any] = {"objective": "accuracy", "members": 1}
+PLAIN_SVC: dict[str, Any] = {**PLAIN, **DECISIONS}
 # liquidSVM's way to the paper's partition: a tree of farthest-first traversals on samples of 50 000 rows.
 LIQUIDSVM_VORONOI = (6, CELL_SIZE, 1, 50_000, 2.0, 20, 4)
 

@@ -40,6 +40,7 @@ def _kinds():
     """Return the kinds of fits by name: those of tests/support/fitted.py, and default settings on more rows."""
     sys.path.insert(0, str(ROOT / "tests" / "support"))
     from fitted import UNFITTED, frame
+    from single import svc
 
     from localsvm import Grid, LocalQuantileRegressor, LocalSVC, LocalSVR
     from localsvm.data import load_covtype_sample, toy_mixture
@@ -55,8 +56,8 @@ def _kinds():
         "defaults, numbers": lambda: (LocalSVR(**small), toy, numbers),
         "defaults, quantiles": lambda: (LocalQuantileRegressor(quantile=[0.1, 0.5], **small), toy[:800], numbers[:800]),
         "defaults, frame": lambda: (LocalSVC(missing="impute", **small), rows, target),
-        "paper": lambda: (LocalSVC(kernel="gauss", relevance=None, grid=Grid.paper(), cell_size=400), toy, side),
-        "little memory": lambda: (LocalSVC(max_memory="6MB", n_jobs=1, grid=3, cell_size=700), toy, side),
+        "paper": lambda: (svc(kernel="gauss", relevance=None, grid=Grid.paper(), cell_size=400), toy, side),
+        "little memory": lambda: (svc(max_memory="6MB", n_jobs=1, grid=3, cell_size=700), toy, side),
     }
     return {**UNFITTED, **more}
 

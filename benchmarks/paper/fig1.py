@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from benchmarks.paper.drawing import legend, new_figure, save, title
 from benchmarks.paper.scales import Scale
 from benchmarks.paper.written import write_lines
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN_SVC
 from localsvm import LocalSVC
 from localsvm.data import toy_bayes_error, toy_mixture, toy_posterior
 from localsvm.report.plane import cell_polygons
@@ -34,7 +34,7 @@ def make(scale: Scale) -> None:
     X, y = toy_mixture(scale.toy_rows, 2, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        clf = LocalSVC(cell_size=scale.toy_cell, scaling=None, random_state=0, **PLAIN).fit(X, y)
+        clf = LocalSVC(cell_size=scale.toy_cell, scaling=None, random_state=0, **PLAIN_SVC).fit(X, y)
     X_test, y_test = toy_mixture(N_TEST, 2, random_state=1)
     error, best = float((clf.predict(X_test) != y_test).mean()), toy_bayes_error(2)
     centers = clf.model_.partition.centers

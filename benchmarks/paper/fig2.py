@@ -24,7 +24,7 @@ from benchmarks.paper.drawing import LINE_COLOURS, label, legend, logarithmic, n
 from benchmarks.paper.scales import Rates, Scale
 from benchmarks.paper.written import write_lines
 from benchmarks.tables import print_table
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN_SVC
 from localsvm import Grid, LocalSVC
 from localsvm.data import toy_mixture, toy_posterior
 
@@ -99,7 +99,7 @@ def measure(run: Run) -> Figures:
         n_folds=1,
         refit="retrain",  # on all rows of the cell
         scaling=None,
-        **PLAIN,
+        **PLAIN_SVC,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -16,7 +16,7 @@ from benchmarks.csv_store import Figures
 from benchmarks.generated import FILLS, draw
 from benchmarks.sets import Sample, cells_of, pool
 from benchmarks.tables import print_table
-from benchmarks.workers import PLAIN
+from benchmarks.workers import PLAIN_SVC
 from localsvm import LocalSVC
 
 STANDS_FOR = {"higgslike": "higgs_26k", "covlike": "covtype"}
@@ -48,7 +48,7 @@ def _means(samples: Iterable[Sample]) -> Figures:
 
 
 def _measure(sample: Sample) -> Figures:
-    clf = LocalSVC(partition="none", scaling=None, **PLAIN).fit(sample.X, sample.y)
+    clf = LocalSVC(partition="none", scaling=None, **PLAIN_SVC).fit(sample.X, sample.y)
     return {
         "steps": float(clf.model_.cells[0].certificates.steps.sum()),
         "support_vectors": clf.cells_[0]["support_vectors"],

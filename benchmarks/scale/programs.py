@@ -9,7 +9,7 @@ from benchmarks.csv_store import Figures
 from benchmarks.peers_env import lightgbm_python, liquidsvm_python
 from benchmarks.scale.problems import Files
 from benchmarks.scale.store import Run
-from benchmarks.workers import BENCHMARKS, CELL_SIZE, LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, PLAIN, answer
+from benchmarks.workers import BENCHMARKS, CELL_SIZE, LIQUIDSVM_VORONOI, LIQUIDSVM_WORKER, PLAIN_SVC, answer
 
 
 def local(partition: str, scaling: str = "minmax", cell_size: int = CELL_SIZE) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def _localsvm(run: Run, files: Files) -> Figures:
     else:
         task = {"file": str(files(problem))}
     return answer(
-        [sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": PLAIN | run.settings}
+        [sys.executable, "-m", "benchmarks.scale._localsvm_worker"], task | {"parameters": PLAIN_SVC | run.settings}
     )
 
 

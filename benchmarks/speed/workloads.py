@@ -30,12 +30,18 @@ ONE_CELL: dict[str, Any] = {
     "search": "full",
     "refit": "combine",
     "n_jobs": 1,
+    "members": 1,
 }
 
 
 def _hinge() -> Work:
     X, y = toy_mixture(N_CELL, N_FEATURES, random_state=0)
-    return lambda: LocalSVC(**ONE_CELL).fit(X, y)
+    return lambda: LocalSVC(objective="accuracy", **ONE_CELL).fit(X, y)
+
+
+def _logistic() -> Work:
+    X, y = toy_mixture(N_CELL, N_FEATURES, random_state=0)
+    return lambda: LocalSVC(**{**ONE_CELL, "search": "auto"}).fit(X, y)
 
 
 def _squares() -> Work:
@@ -55,7 +61,7 @@ def _partition() -> Work:
 
 def _prediction() -> Work:
     X, y = toy_mixture(N_CELL + N_PREDICT, N_FEATURES, random_state=0)
-    clf = LocalSVC(**ONE_CELL).fit(X[:N_CELL], y[:N_CELL])
+    clf = LocalSVC(objective="accuracy", **ONE_CELL).fit(X[:N_CELL], y[:N_CELL])
     return lambda: clf.decision_function(X[N_CELL:])
 
 
@@ -67,6 +73,7 @@ def _numbers() -> tuple[np.ndarray, np.ndarray]:
 
 WORKLOADS: dict[str, Callable[[], Work]] = {
     f"train a cell of {N_CELL}: hinge": _hinge,
+    f"train a cell of {N_CELL}: logistic": _logistic,
     f"train a cell of {N_CELL}: squares": _squares,
     f"train a cell of {N_CELL}: pinball": _pinball,
     f"cut {N_PARTITION} rows into cells": _partition,

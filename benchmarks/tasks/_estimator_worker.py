@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
-from benchmarks.workers import peak_bytes
+from benchmarks.workers import DECISIONS, peak_bytes
 from localsvm import LocalQuantileRegressor, LocalSVC, LocalSVR
 
 LOCAL = {"mean": LocalSVR, "quantiles": LocalQuantileRegressor}
@@ -47,7 +47,9 @@ def _estimator(task: dict[str, Any]) -> Any:
     parameters = task["parameters"]
     if "class_weight" in parameters:  # JSON has made the labels text
         parameters["class_weight"] = {int(label): weight for label, weight in parameters["class_weight"].items()}
-    return LOCAL.get(task["task"], LocalSVC)(**parameters)
+    if task["task"] in LOCAL:
+        return LOCAL[task["task"]](**{"members": 1, **parameters})
+    return LocalSVC(**({} if task["task"] == "probabilities" else DECISIONS) | parameters)
 
 
 def _measure(task: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The README's table of errors and training times of localsvm and others, from benchmarks/results/learned_metric.csv.
+"""The README's table: localsvm beside LightGBM and CatBoost on six data sets, from benchmarks/results/accuracy.csv.
 
 python -m benchmarks.readme            print it
 python -m benchmarks.readme --write    write it to README.md
@@ -10,35 +10,46 @@ from pathlib import Path
 
 import pandas as pd
 
+from benchmarks.accuracy.comparison import last_runs
+from benchmarks.accuracy.measures import HIGHER_IS_BETTER, MEASURES
+from benchmarks.accuracy.programs import BETTER_LIGHTGBM
 from benchmarks.command_line import command_parser
 from benchmarks.csv_store import RESULTS
 from benchmarks.marked import replace_marked
-from benchmarks.results_page import learned_metric_lines
 from benchmarks.tables import markdown_table
 
 PAGE = Path(__file__).resolve().parents[1] / "README.md"
 MARK = "benchmarks.readme"
+SHOWN = {
+    "bird_strikes": "damage by bird strikes",
+    "hr_job_change": "job changes",
+    "adult": "adult income",
+    "chile_vote": "votes, 4 classes",
+    "kc_house": "house prices",
+    "kin40k": "robot arm",
+}
+PROGRAMS = {"localsvm": "localsvm", BETTER_LIGHTGBM: "LightGBM", "CatBoost": "CatBoost"}
+MEASURE_NAMES = {"auc": "AUC", "log_loss": "log-loss", "rmse": "RMSE"}
 
 
 def table() -> str:
-    """Return the table: one column per program that has been run, with its loss and training seconds."""
-    header, *rows = learned_metric_lines(pd.read_csv(RESULTS / "learned_metric.csv"))
-    programs = [name for name in header if f"{name}, s" in header]
-    of_set = header[: header.index(programs[0])]
-    kept = [name for name in programs if any(row[header.index(f"{name}, s")] != "-" for row in rows)]
-    lines = [_line(dict(zip(header, row, strict=True)), of_set, kept) for row in rows]
-    return markdown_table([*of_set, *kept], lines) + "\n"
+    """Return the table: the primary measure of each program, the best in bold, and processor seconds of the fit."""
+    runs = last_runs(pd.read_csv(RESULTS / "accuracy.csv"))
+    lines = [_line(runs[runs["set"] == name], text) for name, text in SHOWN.items()]
+    return markdown_table(["", "rows", "measure", *PROGRAMS.values()], lines) + "\n"
 
 
-def _line(values: dict[str, str], of_set: list[str], programs: list[str]) -> list[str]:
-    return [*(values[name] for name in of_set), *(_reached(values[name], values[f"{name}, s"]) for name in programs)]
+def _line(runs: pd.DataFrame, text: str) -> list[str]:
+    measure = MEASURES[runs["kind"].iloc[0]][0]
+    mean = runs.groupby("program")[[measure, "processor_seconds"]].mean().reindex(list(PROGRAMS))
+    best = mean[measure].max() if measure in HIGHER_IS_BETTER else mean[measure].min()
+    cells = [_cell(value, seconds, value == best) for value, seconds in mean.itertuples(index=False)]
+    return [text, f"{runs['n_train'].iloc[0]:,}", MEASURE_NAMES[measure], *cells]
 
 
-def _reached(loss: str, seconds: str) -> str:
-    """Return the loss and the seconds, or the time limit if the program was stopped."""
-    if loss == "-":
-        return "-" if seconds == "-" else f"{seconds} s"
-    return f"{loss} ({seconds} s)"
+def _cell(value: float, seconds: float, is_best: bool) -> str:
+    shown = f"{value:.3f}"
+    return f"{f'**{shown}**' if is_best else shown} ({seconds:.1f} s)"
 
 
 def main() -> None:

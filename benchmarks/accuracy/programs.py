@@ -40,6 +40,8 @@ class Program:
 # A setting of localsvm is a line here: it is then run, stored and compared with all others.
 OURS = {
     "localsvm": Program("localsvm", {"missing": "impute"}),
+    "localsvm, fast": Program("localsvm", {"missing": "impute", "effort": "fast"}),
+    "localsvm, best": Program("localsvm", {"missing": "impute", "effort": "best"}),
 }
 PREVIOUS = {"first release": Program("localsvm", {"missing": "impute"})}
 PEERS = {

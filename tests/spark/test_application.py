@@ -138,7 +138,7 @@ def test_a_dry_run_forecasts_and_writes_nothing(client, rows, tmp_path):
     forecast = client.json("train", rows, *FAST, "-o", tmp_path / "model", "--coarse-size", 300, "--dry-run")
     assert (forecast["task"], forecast["rows"], forecast["features"]) == ("classify", 600, 4)
     assert forecast["tasks"] > 1
-    assert forecast["shuffle bytes"] == 600 * (4 * 4 + 32)
+    assert forecast["shuffle_bytes"] == 600 * (4 * 4 + 32)
     assert not (tmp_path / "model").exists()
 
 
@@ -147,7 +147,7 @@ def test_a_column_of_groups_or_times_is_shuffled_and_is_no_feature(client, rows,
     given = ("--target", "label", "--cell-size", 100, "--grid", 3, option, "id", "-o", tmp_path / "model", "--dry-run")
     forecast = client.json("train", rows, *given)
     assert forecast["features"] == 4
-    assert forecast["shuffle bytes"] == 600 * (4 * 4 + 32 + 8)
+    assert forecast["shuffle_bytes"] == 600 * (4 * 4 + 32 + 8)
 
 
 def test_an_error_is_a_sentence_and_the_exit_code_of_the_process(environment):

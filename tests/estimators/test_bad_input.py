@@ -393,7 +393,7 @@ def test_dates_in_place_of_numbers_are_named_with_what_to_do():
     numbers = pd.DataFrame({"a": np.arange(20.0), "d": np.arange(20.0)})
     dates = numbers.assign(d=pd.date_range("2024-01-01", periods=20))
     y = np.arange(20) % 2
-    clf = LocalSVC(grid=2).fit(numbers, y)
+    clf = LocalSVC(members=1, grid=2).fit(numbers, y)
     with pytest.raises(InvalidData, match=r"column 'd' .* In training it was numbers: give numbers, or train with the"):
         clf.predict(dates)
     with pytest.raises(InvalidData, match=r"column 1 .*first at row 0: Timestamp.* Give a data frame, whose dates are"):

@@ -107,7 +107,7 @@ def test_the_choice_is_the_best_of_the_grid_by_cross_validation(rows):
 def test_several_targets_are_those_of_each_alone(rows, points):
     X, y = rows
     targets = np.column_stack([y, 100 - 3 * y**2, X[:, 1] * y])
-    for model in (LocalSVR(grid=SMALL), LocalSVR(grid=SMALL, loss="epsilon_insensitive")):
+    for model in (LocalSVR(grid=SMALL, members=1), LocalSVR(grid=SMALL, loss="epsilon_insensitive")):
         together = clone(model).set_params(cell_size=100).fit(X, targets)
         assert together.predict(points).shape == (len(points), 3)
         for number, target in enumerate(targets.T):
@@ -276,7 +276,7 @@ def test_targets_far_from_zero_are_learned_as_others(rows, points, regressor):
 @pytest.mark.parametrize("kind", ["one cell", "voronoi", "radius", "combine, racing"])
 def test_predictions_stay_within_the_targets_of_their_cell(rows, points, regressor, kind):
     X, y = rows
-    model = regressor.set_params(scaling=None, **KINDS[kind]).fit(X, y)
+    model = regressor.set_params(scaling=None, members=1, **KINDS[kind]).fit(X, y)
     of_rows, of_points = (model.model_.partition.assign(part.astype(np.float32)) for part in (X, points))
     predicted = model.predict(points).reshape(len(points), -1)
     for cell in range(model.n_cells_):

@@ -59,9 +59,8 @@ def beyond_small_cells(estimator):
         found |= {
             f"check_sample_weight_equivalence_on_{kind}_data": "cell_size counts rows" for kind in ("dense", "sparse")
         }
-    if estimator.partition in ("radius", "voronoi"):
+    if estimator.objective == "accuracy":
         found["check_class_weight_classifiers"] = "a cell of one class predicts it whatever the weights"
-    if estimator.partition != "chunks":
         found["check_decision_proba_consistency"] = (
             "every cell has probabilities of its own: ranks differ between cells"
         )
@@ -74,6 +73,7 @@ def beyond_small_cells(estimator):
         LocalSVC(grid=2, cell_size=20, partition="chunks"),
         LocalSVC(grid=2, cell_size=20, partition="overlap"),
         LocalSVC(grid=2, partition="radius", cell_radius=0.3),
+        LocalSVC(grid=2, cell_size=20, objective="accuracy"),
     ],
     expected_failed_checks=beyond_small_cells,
 )

@@ -196,6 +196,7 @@ def test_sample_weight_is_routed_through_pipelines_and_searches(wave, regressor)
     X, y = wave
     weight = np.where(np.arange(len(y)) < 120, 1.0, 0.0)
     with sklearn.config_context(enable_metadata_routing=True):
+        regressor.set_params(members=1)
         asking = regressor.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         pipeline = make_pipeline(StandardScaler().set_fit_request(sample_weight=True), asking)
         routed = clone(pipeline).fit(X, y, sample_weight=weight).predict(X)

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from single import svc
 
-from localsvm import Grid, GridEdgeWarning, LocalSVC, PrecisionWarning
+from localsvm import Grid, GridEdgeWarning, PrecisionWarning
 from localsvm.cell.settings import CellSettings
 from localsvm.estimators.warn import GridChoice, edge_sentences, grid_choices, precision_sentences
 
@@ -24,7 +25,7 @@ def rings():
 def caught_by(grid, data, kind, **parameters):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        clf = LocalSVC(grid=grid, **parameters).fit(*data)
+        clf = svc(grid=grid, **parameters).fit(*data)
     return clf, [str(warning.message) for warning in caught if warning.category is kind]
 
 
@@ -130,20 +131,20 @@ def test_a_choice_that_cannot_be_certified_is_warned_of_and_the_advised_grid_hel
     # A wide kernel with next to no regularisation: coefficients grow until single precision cannot tell their sums
     # apart.
     grid = Grid(widths=(1.0, 3.0), lams=(1e-22, 1e-20, 1e-3))
-    cell = LocalSVC(grid=grid).fit(*coins()).model_.cells[0]
+    cell = svc(grid=grid).fit(*coins()).model_.cells[0]
     assert cell.certificates.n_unconverged > 0
     forced = replace(cell, lam=cell.lams[-1:])  # as if the smallest had won
     (sentence,) = precision_sentences(grid_choices([forced]), CellSettings(grid=grid))
     assert re.fullmatch(r"1 of 1 cells chose a lam for which single precision does not suffice \(.*\)\. .*", sentence)
     advised = eval(re.search(r"Grid\(.*\)", sentence)[0], {"Grid": Grid})
     assert advised == Grid(widths=(1.0, 3.0), lams=(1e-3,))
-    assert LocalSVC(grid=advised).fit(*coins()).model_.cells[0].certificates.n_unconverged == 0
+    assert svc(grid=advised).fit(*coins()).model_.cells[0].certificates.n_unconverged == 0
 
 
 @pytest.mark.filterwarnings("ignore::localsvm.PrecisionWarning")
 def test_solves_that_were_not_chosen_are_not_warned_of():
     grid = Grid(widths=(1.0, 3.0), lams=(1e-22, 1e-20, 1e-3))
-    cell = LocalSVC(grid=grid).fit(*coins()).model_.cells[0]
+    cell = svc(grid=grid).fit(*coins()).model_.cells[0]
     assert cell.certificates.n_unconverged > 0
     forced = replace(cell, lam=cell.lams[:1])  # as if the largest had won
     assert precision_sentences(grid_choices([forced]), CellSettings(grid=grid)) == []

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from single import svc, svr
 
-from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR, advise
+from localsvm import InvalidData, InvalidParameter, LocalQuantileRegressor, advise
 from localsvm.data import toy_mixture
 from localsvm.data.disk import RowFile
 from localsvm.data.table import Table
@@ -27,7 +28,7 @@ def slope(n, n_features, seed=0):
 
 
 def classifier(**parameters):
-    return LocalSVC(**{"cell_size": 150, "grid": 4, "scaling": "minmax", "random_state": 0} | parameters)
+    return svc(**{"cell_size": 150, "grid": 4, "scaling": "minmax", "random_state": 0} | parameters)
 
 
 def by_partition(verdict):
@@ -61,8 +62,8 @@ def test_the_chosen_way_is_within_chance_of_the_best_one():
 
 def test_cells_are_trained_with_the_kernel_that_the_pilot_selects():
     X, y = checkerboard(1500, fields=4)
-    automatic = LocalSVR(relevance=None, scaling="minmax", grid=4, random_state=0)
-    rough = LocalSVR(**automatic.get_params() | {"kernel": "manhattan"})
+    automatic = svr(relevance=None, scaling="minmax", grid=4, random_state=0)
+    rough = svr(**automatic.get_params() | {"kernel": "manhattan"})
     automatic_loss, rough_loss = (advise(X, y, estimator=way).ways[0].loss for way in (automatic, rough))
     assert automatic_loss == rough_loss
 
@@ -114,14 +115,14 @@ def test_with_one_cell_there_is_nothing_to_compare():
 
 def test_the_default_estimator_depends_on_the_target():
     X, y = toy_mixture(600, 2, random_state=0)
-    assert advise(X, y.astype(str)).measure == "error"
+    assert advise(X, y.astype(str)).measure == "log-loss"
     assert advise(X, X[:, 0] + 0.25).measure == "mean squared error"
 
 
 def test_the_loss_of_a_regression_is_that_of_its_task():
     X = np.random.default_rng(0).normal(size=(1500, 2))
     y = np.sin(3 * X[:, 0]) + 0.5 * np.random.default_rng(1).normal(size=len(X))
-    squared = advise(X, y, estimator=LocalSVR(cell_size=150, grid=4, random_state=0))
+    squared = advise(X, y, estimator=svr(cell_size=150, grid=4, random_state=0))
     assert 0.2 < squared.chosen.loss.value < 0.4  # the noise has variance 1/4
     median = advise(X, y, estimator=LocalQuantileRegressor(cell_size=150, grid=2, random_state=0))
     assert median.measure == "pinball loss"
@@ -140,9 +141,9 @@ def test_bad_input_is_refused_as_in_a_fit():
     with pytest.raises(InvalidData, match="at least 100 rows"):
         advise(X[:50], y[:50])
     with pytest.raises(InvalidData, match="only one class"):
-        advise(X, np.ones(len(y)), estimator=LocalSVC())
+        advise(X, np.ones(len(y)), estimator=svc())
     with pytest.raises(InvalidParameter, match="cell_size"):
-        advise(X, y, estimator=LocalSVC(cell_size=0))
+        advise(X, y, estimator=svc(cell_size=0))
 
 
 # ------------------------------------------------------------------------------------------- trial

@@ -97,8 +97,8 @@ if limit:
     resource.setrlimit(resource.RLIMIT_AS, (1024 * taken + limit, 1024 * taken + limit))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 clf = LocalSVC(
-    objective="accuracy", grid=Grid(widths=[0.3, 0.1], lams=[1e-2, 1e-4]), n_folds=2, n_jobs=2, cell_size=6000, scaling="minmax",
-    max_memory=max_memory,
+    grid=Grid(widths=[0.3, 0.1], lams=[1e-2, 1e-4]), n_folds=2, n_jobs=2, cell_size=6000, scaling="minmax",
+    objective="accuracy", max_memory=max_memory,
 )
 try:
     clf.fit(X, y)

@@ -7,8 +7,9 @@ import matplotlib
 import numpy as np
 import pytest
 from cells import blobs
+from single import svc, svr
 
-from localsvm import LocalExpectileRegressor, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm import LocalExpectileRegressor, LocalQuantileRegressor
 from localsvm.data import toy_mixture
 from localsvm.evaluation import Evaluation, Evaluator
 from localsvm.report import write_report
@@ -40,21 +41,21 @@ def fitted(estimator, X, y, n_train):
 
 
 def two_classes():
-    return fitted(LocalSVC(cell_size=80, grid=3), *toy_mixture(1200, 2, random_state=0), 600)
+    return fitted(svc(cell_size=80, grid=3), *toy_mixture(1200, 2, random_state=0), 600)
 
 
 def many_features():
-    return fitted(LocalSVC(cell_size=100, grid=3), *toy_mixture(1200, 7, random_state=0), 600)
+    return fitted(svc(cell_size=100, grid=3), *toy_mixture(1200, 7, random_state=0), 600)
 
 
 def hostile_classes():
     X, y = blobs(900, 3, d=4, noise=1.0)
-    return fitted(LocalSVC(cell_size=80, grid=3), X, np.array(HOSTILE)[y.astype(int)], 400)
+    return fitted(svc(cell_size=80, grid=3), X, np.array(HOSTILE)[y.astype(int)], 400)
 
 
 def thirteen_classes():
     X, y = blobs(1200, 13, d=3, noise=1.5)
-    return fitted(LocalSVC(cell_size=150, grid=2), X, y, 700)
+    return fitted(svc(cell_size=150, grid=2), X, y, 700)
 
 
 def _numbers():
@@ -64,12 +65,12 @@ def _numbers():
 
 
 def means():
-    return fitted(LocalSVR(cell_size=100, grid=3), *_numbers(), 500)
+    return fitted(svr(cell_size=100, grid=3), *_numbers(), 500)
 
 
 def two_targets():
     X, y = _numbers()
-    return fitted(LocalSVR(cell_size=100, grid=2), X, np.column_stack([y, X[:, 0]]), 500)
+    return fitted(svr(cell_size=100, grid=2), X, np.column_stack([y, X[:, 0]]), 500)
 
 
 def quantiles():
@@ -81,11 +82,11 @@ def expectiles():
 
 
 def chunks():
-    return fitted(LocalSVC(partition="chunks", cell_size=100, grid=2), *toy_mixture(700, 3, random_state=0), 300)
+    return fitted(svc(partition="chunks", cell_size=100, grid=2), *toy_mixture(700, 3, random_state=0), 300)
 
 
 def one_cell():
-    return fitted(LocalSVC(partition="none", grid=2), *toy_mixture(400, 3, random_state=0), 200)
+    return fitted(svc(partition="none", grid=2), *toy_mixture(400, 3, random_state=0), 200)
 
 
 KINDS = (

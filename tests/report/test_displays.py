@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
+from single import svc
 
-from localsvm import InvalidParameter, LocalSVC
+from localsvm import InvalidParameter
 from localsvm.data import toy_mixture
 from localsvm.partition import voronoi_partition
 from localsvm.report import (
@@ -134,7 +135,7 @@ def test_the_surface_is_the_mean_over_cells_and_counts_their_choices(models):
 
 def test_points_that_racing_skipped_are_not_part_of_the_surface():
     X, y = toy_mixture(900, 2, random_state=0)
-    clf = LocalSVC(cell_size=150, search="racing", random_state=0).fit(X, y)
+    clf = svc(cell_size=150, search="racing", random_state=0).fit(X, y)
     display = ValidationSurfaceDisplay.from_estimator(clf)
     skipped = np.mean([~np.isfinite(cell.risks) for cell in clf.model_.cells if cell.risks.size], axis=0)
     assert np.isnan(display.risk[skipped > 0.9]).all()
@@ -143,7 +144,7 @@ def test_points_that_racing_skipped_are_not_part_of_the_surface():
 
 def test_cells_of_one_class_have_no_surface():
     X = np.concatenate([np.zeros((50, 1)), np.ones((50, 1))])
-    clf = LocalSVC(cell_size=50, grid=2).fit(X, X[:, 0])
+    clf = svc(cell_size=50, grid=2).fit(X, X[:, 0])
     display = ValidationSurfaceDisplay.from_estimator(clf)
     assert display.risk.size == 0
     CellsDisplay.from_estimator(clf)

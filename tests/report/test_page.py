@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from fitted import SMALL, frame
 from partitions import Halves
+from single import svc
 
-from localsvm import InvalidParameter, LocalSVC
+from localsvm import InvalidParameter
 from localsvm.data import toy_mixture
 from localsvm.evaluation import Evaluator
 from localsvm.report import write_report
@@ -140,7 +141,7 @@ def test_features_that_do_not_differ_in_relevance_have_no_section(models, tmp_pa
 
 def test_features_that_are_encoded_have_a_table(models, tmp_path):
     rows, y = frame()
-    page = Page(write_report(LocalSVC(missing="impute", **SMALL).fit(rows, y), tmp_path / "report.html"))
+    page = Page(write_report(svc(missing="impute", **SMALL).fit(rows, y), tmp_path / "report.html"))
     assert "encoding" in {section["id"] for section in page.all("section")}
     assert "size number as given 1" in page.text
     assert "age number as given; indicator of missing (15 %) 2" in page.text
@@ -174,24 +175,24 @@ def test_text_of_users_is_escaped(models, tmp_path):
 def test_column_names_are_escaped(tmp_path):
     X, y = toy_mixture(500, 3, random_state=0)
     frame = pd.DataFrame(X, columns=["<img src=x onerror=alert(1)>", "$\\frac{", "</svg></script>"])
-    clf = LocalSVC(cell_size=60, grid=2).fit(frame, y)
+    clf = svc(cell_size=60, grid=2).fit(frame, y)
     page = Page(write_report(clf, tmp_path / "report.html"))
     assert page.all("img") == []
     assert "<img src=x onerror=alert(1)>" in page.text
-    two = LocalSVC(cell_size=60, grid=2).fit(frame.iloc[:, 1:], y)
+    two = svc(cell_size=60, grid=2).fit(frame.iloc[:, 1:], y)
     assert "$\\frac{ (scaled)" in Page(write_report(two, tmp_path / "report.html")).text
 
 
 def test_a_custom_partition_has_a_page(tmp_path):
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
-    clf = LocalSVC(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
+    clf = svc(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
     text = Page(write_report(clf, tmp_path / "report.html")).text
     assert "Empty cells" in text
 
 
 def test_thousands_of_cells_make_a_page_of_less_than_a_megabyte(tmp_path):
     X, y = toy_mixture(30_000, 4, random_state=0)
-    clf = LocalSVC(cell_size=20, grid=2, n_folds=2, scaling="minmax").fit(X, y)
+    clf = svc(cell_size=20, grid=2, n_folds=2, scaling="minmax").fit(X, y)
     assert clf.n_cells_ > 2000
     evaluator = Evaluator(clf)
     evaluator.add(X, y)
@@ -253,7 +254,7 @@ except LocalSVMError as error:
 def test_cells_that_are_all_constants_have_a_report(tmp_path):
     y = np.arange(400) // 200
     X = np.random.default_rng(0).normal(size=(400, 2)) + 100 * y[:, None]
-    model = LocalSVC(grid=3, cell_size=200).fit(X, y)
+    model = svc(grid=3, cell_size=200).fit(X, y)
     assert np.isnan([cell["width"] for cell in model.cells_]).all()
     write_report(model, tmp_path / "report.html")
     assert "Kernel width by cell" in Page(tmp_path / "report.html").text

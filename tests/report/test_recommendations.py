@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from cells import blobs
 from partitions import Halves
+from single import svc, svr
 
-from localsvm import Grid, LocalQuantileRegressor, LocalSVC, LocalSVR
+from localsvm import Grid, LocalQuantileRegressor
 from localsvm.data import toy_mixture
 from localsvm.evaluation import Evaluator
 from localsvm.report.recommendations import cv_risk, recommend, scaling_name
@@ -31,7 +32,7 @@ def evaluate(estimator, X, y):
 def test_a_choice_at_the_edge_recommends_a_wider_grid():
     X, y = toy_mixture(300, 2, random_state=0)
     grid = Grid(n_widths=3, width=(1e-5, 0.1), n_lams=2)
-    found = titles(LocalSVC(grid=grid, random_state=0).fit(X, y))["Hyper-parameters at the edge of the grid"]
+    found = titles(svc(grid=grid, random_state=0).fit(X, y))["Hyper-parameters at the edge of the grid"]
     assert found.is_warning
     assert "grid=Grid(n_widths=4, n_lams=2, width=(1e-05, " in found.text
 
@@ -45,31 +46,31 @@ def test_warnings_come_first(models):
 def test_cells_with_a_single_class_are_counted():
     X = np.concatenate([np.linspace(0, 0.1, 60), np.linspace(1, 2, 60)])[:, None]
     y = np.concatenate([np.zeros(60), np.arange(60) % 2])
-    clf = LocalSVC(cell_size=60, grid=2).fit(X, y)
+    clf = svc(cell_size=60, grid=2).fit(X, y)
     assert "1 of 2 cells" in titles(clf)["Cells with a single class"].text
-    mixed = LocalSVC(cell_size=200, grid=2).fit(X, y)
+    mixed = svc(cell_size=200, grid=2).fit(X, y)
     assert "Cells with a single class" not in titles(mixed)
 
 
 def test_cells_with_a_single_target_value_are_named_as_such():
     X = np.concatenate([np.linspace(0, 0.1, 60), np.linspace(1, 2, 60)])[:, None]
-    model = LocalSVR(cell_size=60, grid=2).fit(X, np.where(X[:, 0] < 1, 0.0, X[:, 0]))
+    model = svr(cell_size=60, grid=2).fit(X, np.where(X[:, 0] < 1, 0.0, X[:, 0]))
     assert "Cells with a single target value" in titles(model)
 
 
 def test_small_and_empty_cells_are_reported():
     X = np.random.default_rng(0).uniform(-1, 1, size=(300, 3))
-    clf = LocalSVC(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
+    clf = svc(partition=Halves(), scaling=None, grid=2).fit(X, X[:, 1] > 0)
     assert titles(clf)["Empty cells"].text.startswith("1 of 3 cells")
     assert "Very small cells" not in titles(clf)
-    tiny = LocalSVC(cell_size=20, scaling=None, grid=2).fit(X, X[:, 1] > 0)
+    tiny = svc(cell_size=20, scaling=None, grid=2).fit(X, X[:, 1] > 0)
     assert titles(tiny)["Very small cells"].is_warning
 
 
 def test_classes_that_occur_in_few_cells_are_named():
     X, y = blobs(3000, 13, noise=0.2)
     names = np.array([f"class {c}" for c in range(13)])[y.astype(int)]
-    clf = LocalSVC(cell_size=60, grid=1, n_folds=2).fit(X, names)
+    clf = svc(cell_size=60, grid=1, n_folds=2).fit(X, names)
     text = titles(clf)["Classes that occur in few cells"].text
     assert "class " in text
     assert "and 8 more" in text
@@ -80,7 +81,7 @@ def test_classes_that_occur_in_few_cells_are_named():
 )
 def test_an_automatic_scaling_is_recognized_by_its_values(scaling, name):
     X, y = toy_mixture(600, 3, random_state=0)
-    clf = LocalSVC(cell_size=100, grid=2, scaling=scaling).fit(X, y)
+    clf = svc(cell_size=100, grid=2, scaling=scaling).fit(X, y)
     assert scaling_name(clf) == name
     clf.scaling = "auto"  # as if it had been selected
     assert scaling_name(clf) == name
@@ -89,7 +90,7 @@ def test_an_automatic_scaling_is_recognized_by_its_values(scaling, name):
 
 def test_chunks_and_many_support_vectors_are_reported(models):
     rng = np.random.default_rng(0)
-    noise = LocalSVC(grid=2, random_state=0).fit(rng.normal(size=(200, 5)), rng.integers(0, 2, size=200))
+    noise = svc(grid=2, random_state=0).fit(rng.normal(size=(200, 5)), rng.integers(0, 2, size=200))
     assert "Most rows are support vectors" in titles(noise)
     assert "Random chunks" in titles(models("chunks").estimator)
     assert "Random chunks" not in titles(noise)
@@ -97,7 +98,7 @@ def test_chunks_and_many_support_vectors_are_reported(models):
 
 def test_only_a_test_error_far_above_the_cross_validated_one_is_reported():
     X, y = toy_mixture(3000, 2, random_state=0)
-    clf = LocalSVC(grid=3, random_state=0).fit(X[:600], y[:600])
+    clf = svc(grid=3, random_state=0).fit(X[:600], y[:600])
     name = "Test error above the cross-validated error"
     assert name not in titles(clf, evaluate(clf, X[600:], y[600:]))
     assert name in titles(clf, evaluate(clf, X[600:], -y[600:]))
@@ -105,7 +106,7 @@ def test_only_a_test_error_far_above_the_cross_validated_one_is_reported():
 
 def test_unknown_labels_are_named():
     X, y = toy_mixture(400, 2, random_state=0)
-    clf = LocalSVC(grid=2).fit(X[:200], y[:200])
+    clf = svc(grid=2).fit(X[:200], y[:200])
     evaluation = evaluate(clf, X[200:], np.where(np.arange(200) < 5, 7, y[200:]))
     text = titles(clf, evaluation)["Unknown labels"].text
     assert text.startswith("5 of 200 test rows")
@@ -114,7 +115,7 @@ def test_unknown_labels_are_named():
 
 def test_poorly_calibrated_probabilities_are_reported():
     X, y = toy_mixture(4000, 2, random_state=0)
-    model = LocalSVC(grid=3).fit(X[:1000], y[:1000])
+    model = svc(grid=3).fit(X[:1000], y[:1000])
     assert "Poorly calibrated probabilities" not in titles(model, evaluate(model, X[1000:], y[1000:]))
     assert "Poorly calibrated probabilities" in titles(model, evaluate(model, X[1000:], -y[1000:]))
 
@@ -138,7 +139,7 @@ def test_the_mean_risk_of_cells_is_weighted_by_their_rows(models):
 
 def test_a_test_error_of_11_8_is_noticed_where_10_4_was_promised():
     X, y = toy_mixture(3000, 2, random_state=0)
-    clf = LocalSVC(loss="hinge", grid=3).fit(X[:2000], y[:2000])
+    clf = svc(loss="hinge", grid=3).fit(X[:2000], y[:2000])
     shifted = np.where(np.random.default_rng(0).random(1000) < 0.04, -y[2000:], y[2000:])
     wide = [np.concatenate([part] * 12) for part in (X[2000:], shifted)]
     found = titles(clf, evaluate(clf, *wide))
@@ -150,9 +151,9 @@ def test_a_test_error_of_11_8_is_noticed_where_10_4_was_promised():
 def test_probabilities_and_numbers_are_compared_with_what_they_promised():
     X = np.random.default_rng(0).uniform(size=(1500, 2))
     y = np.sin(6 * X[:, 0])
-    reg = LocalSVR(members=1, grid=3).fit(X[:500], y[:500])
+    reg = svr(members=1, grid=3).fit(X[:500], y[:500])
     noise = np.random.default_rng(1).normal(scale=0.5, size=1000)
     assert "Test RMSE above the cross-validated RMSE" in titles(reg, evaluate(reg, X[500:], y[500:] + noise))
-    clf = LocalSVC(objective="log_loss", members=1, grid=3).fit(X[:500], y[:500] > 0)
+    clf = svc(objective="log_loss", members=1, grid=3).fit(X[:500], y[:500] > 0)
     flipped = np.where(noise > 0.3, y[500:] <= 0, y[500:] > 0)
     assert "Test error above the cross-validated error" in titles(clf, evaluate(clf, X[500:], flipped))

@@ -17,7 +17,8 @@ from shell import ENVIRONMENT, TERMINAL, Shell, toy_table
 
 resource = pytest.importorskip("resource", reason="the size of files cannot be limited")
 
-TRAIN = ("-t", "kind", "--ignore", "amount", "--ignore", "id", "--cell-size", 100, "--grid", 3, "--scaling", "minmax")
+OF_CELLS = ("--ignore", "amount", "--ignore", "id", "--cell-size", 100, "--grid", 3, "--scaling", "minmax")
+TRAIN = ("-t", "kind", "--members", 1, *OF_CELLS)
 DISK_BYTES = 500_000
 FREE = 20_000
 

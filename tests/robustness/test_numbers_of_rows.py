@@ -68,7 +68,7 @@ WRONG = [
 def test_csv_rows_are_counted_from_one_without_the_header(shell, rows, model, column, value, words):
     write_csv(shell.path("table.csv"), rows, column, value)
     found = shell.refused("train", "table.csv", "-t", "y", "--weight", "w", *TRAIN, code=3)
-    assert words in found
+    assert words.replace("NaN or None", "NaN") in found  # a file has no None
     model.save(shell.path("model.lsvm"))
     assert words in shell.refused("evaluate", "model.lsvm", "table.csv", "-t", "y", "--weight", "w", code=3)
     if column in "abc":
@@ -183,4 +183,4 @@ def test_more_threads_than_a_system_has_are_refused_on_the_command_line(shell, r
     write_csv(shell.path("table.csv"), rows)
     model.save(shell.path("model.lsvm"))
     for command in (("train", "table.csv", "-t", "y", *TRAIN), ("predict", "model.lsvm", "table.csv")):
-        assert "n_jobs=1000000000000: at most" in shell.refused(*command, "--jobs", 10**12, code=2)
+        assert "--jobs 1000000000000: at most" in shell.refused(*command, "--jobs", 10**12, code=2)

@@ -38,7 +38,12 @@ _TRIED = 24  # cells to train, measured in rows: fewer larger ones
 _HELD_OUT = 5  # one row in five is held out
 _FEWEST_ROWS = 100
 _SHOWN_ROWS = 100_000  # rows of the forecast prediction time
-_MEASURES = {"squared": "mean squared error", "pinball": "pinball loss", "expectile": "expectile loss"}
+_MEASURES = {
+    "logistic": "log-loss",
+    "squared": "mean squared error",
+    "pinball": "pinball loss",
+    "expectile": "expectile loss",
+}
 
 
 @dataclass(frozen=True)

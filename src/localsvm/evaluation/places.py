@@ -30,6 +30,10 @@ class Places:
         # Indicators (levels, missing values) are informative only where they are set.
         self._scores[:, is_indicator] = np.maximum(self._scores[:, is_indicator], 0.0)
         self._values = model.scaling.undo(centers)
+        view = estimator.members_[0].view
+        if view is not None:
+            numbers = slice(0, view.n_numbers)
+            self._values[:, numbers] = estimator.columns_.numbers.given(self._values[:, numbers], view.numbers)
 
     def of(self, cell: int) -> tuple[str, ...]:
         """Return the distinguishing features of a cell, the most extreme first; none if there is a single cell."""

@@ -87,6 +87,17 @@ class NumberColumns:
                 values[:, place] = np.interp(values[:, place], self.knots[number], _ranks(self.knots[number]))
         return values
 
+    def given(self, values: FloatArray, transform: str) -> FloatArray:
+        """Return transformed numbers as they were given: the inverse of `transformed`, but for missing values."""
+        values = values.copy()
+        if transform == "log":
+            logs, scale = self._logs, self.log_scale[self.used[self._logs]]
+            values[:, logs] = np.sign(values[:, logs]) * scale * np.expm1(np.abs(values[:, logs]))
+        elif transform == "rank":
+            for place, number in enumerate(self.used):
+                values[:, place] = np.interp(values[:, place], _ranks(self.knots[number]), self.knots[number])
+        return values
+
     def slopes(self, X: NDArray[np.floating], transform: str) -> FloatArray:
         """Return the derivatives of the transformed numbers by the given ones; 0 where they are missing."""
         values, slopes = self._filled(X), np.ones((len(X), len(self.used)))

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import numpy as np
 import pyarrow as pa
@@ -192,7 +193,8 @@ def test_ctrl_c_ends_the_wait_for_a_writer_that_is_silent(shell):
         text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    with open(shell.path("f.csv"), "wb"):  # opens when the command waits for it
+    with open(shell.path("f.csv"), "wb"):  # opens when the command opens it
+        time.sleep(0.5)  # the command reads
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -203,7 +203,7 @@ class ValidationSurfaceDisplay(CellDisplay):
     >>> clf = LocalSVC(partition="none").fit(*toy_mixture(300, 2, random_state=0))
     >>> display = ValidationSurfaceDisplay.from_estimator(clf)
     >>> display.risk.shape, float(display.chosen.sum())
-    ((10, 10), 1.0)
+    ((5, 9), 1.0)
     """
 
     risk: FloatArray

@@ -41,7 +41,9 @@ def table() -> str:
 
 def _line(runs: pd.DataFrame, text: str) -> list[str]:
     measure = MEASURES[runs["kind"].iloc[0]][0]
-    mean = runs.groupby("program")[[measure, "processor_seconds"]].mean().reindex(list(PROGRAMS))
+    runs = runs[runs["program"].isin(PROGRAMS)]
+    common = runs.groupby("split")["program"].transform("nunique") == len(PROGRAMS)
+    mean = runs[common].groupby("program")[[measure, "processor_seconds"]].mean().reindex(list(PROGRAMS))
     best = mean[measure].max() if measure in HIGHER_IS_BETTER else mean[measure].min()
     cells = [_cell(value, seconds, value == best) for value, seconds in mean.itertuples(index=False)]
     return [text, f"{runs['n_train'].iloc[0]:,}", MEASURE_NAMES[measure], *cells]

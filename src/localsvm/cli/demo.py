@@ -116,16 +116,16 @@ def _table(outcomes: list[Outcome]) -> Table:
 def _lines(outcome: Outcome) -> dict[str, str]:
     data, cells, timings = outcome.data, outcome.estimator.cells_, outcome.estimator.timings_
     sizes = np.array([cell["size"] for cell in cells])
-    risk = float(np.average([cell["cv_risk"] for cell in cells], weights=sizes))
     lines = {
         "training rows": f"{len(data.y):,}",
         "test rows": f"{len(data.y_test):,}",
-        "cells": str(len(cells)),
+        "models": str(len(outcome.estimator.members_)),
+        "cells of the first": str(len(cells)),
         "rows per cell": f"{sizes.min():,} to {sizes.max():,}",
         "selected widths": _span([cell["width"] for cell in cells]),
         "selected lambdas": _span([cell["lam"] for cell in cells]),
         "support vectors": f"{sum(cell['support_vectors'] for cell in cells):,}",
-        "CV risk": f"{risk:.4f}",
+        "error, cross-validated": f"{1 - outcome.estimator.cv_score_:.4f}",
         "test error": f"{outcome.error:.4f}",
         "Bayes error": "unknown" if data.bayes_error is None else f"{data.bayes_error:.4f}",
     }

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from localsvm._native import Solutions
 from localsvm.cell.combine import Refitted, combination_weights
 from localsvm.cell.outputs import Outputs, Term
-from localsvm.cell.path import SKIPPED, PathPlan
+from localsvm.cell.path import SKIPPED, STATUS, PathPlan
 from localsvm.cell.search import GridSearch
 from localsvm.cell.squares import SquarePaths
 from localsvm.cell.trained import count_unconverged
@@ -37,6 +37,7 @@ _STEPS = 2
 _LEAST_PROBABILITY, _LEAST_OF_RATE = 0.02, 0.25
 # In later steps: smaller ones make the working targets of single rows too large.
 _LEAST_STEP_PROBABILITY = 1e-3
+_CONVERGED = STATUS.index("converged")
 _GAP_FACTOR = 0.2  # on the allowed gap: log-losses differ by less than errors do
 
 
@@ -55,6 +56,9 @@ def newton_steps(
         step = _Step.of(search, outputs, reduction, y, p)
         p = np.clip(reduction.of_outputs(step.scores), _LEAST_STEP_PROBABILITY, 1.0 - _LEAST_STEP_PROBABILITY)
     beta, gaps, status = step.retrained(search, outputs) if refit == "retrain" else step.combined()
+    allowed = search.loss.allowed_gap(1.0)
+    gaps = (gaps.T * _log_loss_unit(outputs, step.weight)).T
+    status = np.where(gaps <= allowed, _CONVERGED, status)
     outputs = _with_offsets(outputs, reduction, y, step.offset)
     choice = replace(squares.choice, lam=np.full(len(beta), step.lam))
     term = Term(float(search.widths[width]), np.arange(len(beta)), beta.ravel())
@@ -171,13 +175,16 @@ def _solve(
 ) -> Solutions:
     """Solve a weighted least-squares problem."""
     assert isinstance(search.solver, SquarePaths), "least squares have paths of their own"
-    # A gap of the step is, in units of the mean log-loss, half of it times the mean of p (1 - p).
-    mean = float(weight.sum() / outputs.rows.weight.sum())
-    tolerance = 2.0 * _GAP_FACTOR * search.loss.allowed_gap(1.0) / mean
+    tolerance = _GAP_FACTOR * search.loss.allowed_gap(1.0) / float(_log_loss_unit(outputs, weight))
     total_weight = np.full((1, len(folds)), weight.sum())
     plan = PathPlan(folds, lams[None], [len(lams)], total_weight, tolerance, search.patience)
     with search.clock.phase("solver"):
         return search.solver.solve_weighted(target, weight, plan)
+
+
+def _log_loss_unit(outputs: Outputs, weight: FloatArray) -> FloatArray:
+    """Return what a gap of 1 in a step of these weights (..., row) is in the mean log-loss: half the mean p (1 - p)."""
+    return np.asarray(0.5 * weight.sum(axis=-1) / outputs.rows.weight.sum())
 
 
 def _n_solved(found: Solutions) -> int:

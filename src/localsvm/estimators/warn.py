@@ -177,7 +177,7 @@ def _ranges(grid: Grid, used: Grid) -> dict[str, tuple[tuple[float, ...] | None,
 def _narrower(grid: Grid, ends: Grid, choices: Sequence[GridChoice]) -> Grid | None:
     """Return the user's grid without the lams that could not be certified; None if that are all."""
     smallest = [choice.lams[~choice.unconverged].min(initial=np.inf) for choice in choices]
-    if not np.isfinite(smallest).all():
+    if not np.isfinite(smallest).all() or not any(choice.unconverged.any() for choice in choices):
         return None
     if grid.lams is not None:
         return replace(grid, lams=tuple(lam for lam in grid.lams if lam >= max(smallest)))

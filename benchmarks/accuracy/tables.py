@@ -67,10 +67,12 @@ def _against(runs: pd.DataFrame, ours: str) -> Iterator[Table]:
 
 
 def _values(runs: pd.DataFrame, column: str, title: str, form: str) -> Table:
-    """Return the means over splits, by set and program."""
+    """Return the means over the splits that all programs have been run on, by set and program."""
     programs = [name for name in [*OURS, *PREVIOUS, *PEERS] if name in set(runs["program"])]
     lines = [["", "rows", "splits", *programs]]
-    for name, n_train, of_set in _by_set(runs):
+    for name, n_train, every in _by_set(runs):
+        n_programs = every.groupby("split")["program"].transform("nunique")
+        of_set = every[n_programs == n_programs.max()]
         size = [_called(name), f"{n_train:,}", str(of_set["split"].nunique())]
         lines.append([*size, *(_mean(of_set[of_set["program"] == program], column, form) for program in programs)])
     return Table(title, lines)

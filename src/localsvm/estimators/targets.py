@@ -46,21 +46,27 @@ def read_labels(y: Any, n_samples: int) -> NDArray[Any]:
     return labels
 
 
+def missing_or_infinite(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values of any type are missing or not finite."""
+    if values.dtype.kind == "f":
+        return np.asarray(~np.isfinite(values))
+    if values.dtype.kind in "mM":
+        return np.asarray(np.isnat(values))
+    if values.dtype.kind == "O":
+        return np.array([is_missing(value) for value in values], dtype=bool)
+    return np.zeros(len(values), dtype=bool)
+
+
 def _check_complete(y: NDArray[Any]) -> None:
     """Refuse missing labels, and objects that have no order."""
-    if y.dtype.kind == "f":
-        missing = ~np.isfinite(y)
-    elif y.dtype.kind in "mM":
-        missing = np.isnat(y)
-    elif y.dtype.kind == "O":
-        missing = np.array([is_missing(label) for label in y], dtype=bool)
-    else:
-        return
+    missing = missing_or_infinite(y)
     if missing.any():
         raise InvalidData(
             f"y has {int(missing.sum())} labels that are missing or not finite (first: "
             f"{y[missing][0]} at row {int(missing.argmax())}). Drop these rows."
         )
+    if y.dtype.kind != "O":
+        return
     try:
         np.unique(y)
     except TypeError:

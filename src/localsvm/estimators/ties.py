@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm.data.frames import is_missing
 from localsvm.data.labels import Labels
 from localsvm.data.ties import Ties
 from localsvm.data.types import BoolArray, FloatArray
 from localsvm.errors import InvalidData, InvalidParameter
+from localsvm.estimators.targets import missing_or_infinite
 
 
 def check_ties(groups: Any, time: Any, weight: FloatArray) -> Ties | None:
@@ -48,15 +48,7 @@ def _column(name: str, values: Any, n_samples: int) -> NDArray[Any]:
 
 
 def _refuse_missing(name: str, values: NDArray[Any], present: BoolArray) -> None:
-    if values.dtype.kind == "f":
-        wrong = ~np.isfinite(values)
-    elif values.dtype.kind in "mM":
-        wrong = np.isnat(values)
-    elif values.dtype.kind == "O":
-        wrong = np.array([is_missing(value) for value in values], dtype=bool)
-    else:
-        return
-    wrong = wrong & present
+    wrong = missing_or_infinite(values) & present
     if wrong.any():
         raise InvalidData(
             f"{name} has {int(wrong.sum())} values that are missing or not finite (first: "

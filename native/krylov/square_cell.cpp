@@ -1,5 +1,6 @@
 #include "krylov/square_cell.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/folds.h"
@@ -24,6 +25,21 @@ SquareResult SquareCell::solve_ridge(const SquareProblem& problem, int n_threads
 SquareResult SquareCell::solve_expectile(const SquareProblem& problem, double tau, int n_threads) {
   const KernelInUse in_use(kernel_, problem.stop.cancelled);
   return localsvm::solve_expectile(kernel_, fold_ends_, problem, tau, n_threads);
+}
+
+std::vector<float> SquareCell::multiply(const float* x, size_t n_vectors, int n_threads) {
+  const KernelInUse in_use(kernel_, nullptr);
+  const size_t n = kernel_.n(), ld = kernel_.ld();
+  Aligned<float> padded(n_vectors * ld), products(n_vectors * ld, Uninitialized{});
+  std::vector<Operand> operands;
+  for (size_t c = 0; c < n_vectors; ++c) {
+    std::copy_n(x + c * n, n, padded.data() + c * ld);
+    operands.push_back({padded.data() + c * ld, -1, products.data() + c * ld});
+  }
+  BlockProduct(kernel_, fold_ends_, n_threads, nullptr).multiply(operands);
+  std::vector<float> result(n_vectors * n);
+  for (size_t c = 0; c < n_vectors; ++c) std::copy_n(operands[c].y, n, result.data() + c * n);
+  return result;
 }
 
 void SquareCell::copy_kernel(float* out) {

@@ -25,6 +25,9 @@ class SquareCell {
   SquareResult solve_ridge(const SquareProblem& problem, int n_threads);
   SquareResult solve_expectile(const SquareProblem& problem, double tau, int n_threads);
 
+  // K x for each of the vectors, of n entries, one after the other.
+  std::vector<float> multiply(const float* x, size_t n_vectors, int n_threads);
+
   int n() const { return kernel_.n(); }
   int n_folds() const { return static_cast<int>(fold_ends_.size()); }
   bool has_width() const { return kernel_.has_width(); }

@@ -51,19 +51,18 @@ constexpr int kValidationInterval = 4;  // passes over K between checks whether 
 // The validation losses of the path of a target, lam by lam, and when it ends.
 class Path {
  public:
-  // The columns of the target: one per fold, in the order of `rows`.
-  Path(const SquareProblem& problem, int target, const std::vector<TrainingRows>& rows, size_t first_column)
-      : y_(problem.targets + target * static_cast<size_t>(rows[0].n)),
-        weight_(problem.weight),
-        clip_(problem.clip[target]),
-        patience_(problem.patience),
-        rows_(rows),
-        first_(first_column) {}
+  // `first` is its first column, one per fold; `first_at_once` that of the columns that are solved at once.
+  Path(const SquareProblem& problem, const std::vector<TrainingRows>& rows, size_t first, size_t first_at_once)
+      : problem_(problem),
+        rows_(rows.data() + first % rows.size()),
+        n_folds_(problem.folds.size()),
+        number_(first),
+        first_(first - first_at_once) {}
 
   // Validates the lams that all folds have solved since the last call, and ends the path if they are worse.
   void check(const Columns& columns, const BlockProduct& product) {
     int n_solved = std::numeric_limits<int>::max();
-    for (size_t l = 0; l < rows_.size(); ++l) {
+    for (size_t l = 0; l < n_folds_; ++l) {
       if (!columns[first_ + l]) return;  // a fold is at its end: there is nothing to save
       n_solved = std::min(n_solved, columns[first_ + l]->n_solved());
     }
@@ -71,8 +70,8 @@ class Path {
     for (double loss : losses) {
       ++n_validated_;
       if (loss < best_) best_ = loss, n_best_ = n_validated_;
-      if (n_validated_ - n_best_ < patience_) continue;
-      for (size_t l = 0; l < rows_.size(); ++l) columns[first_ + l]->end_path(n_validated_);
+      if (n_validated_ - n_best_ < problem_.patience) continue;
+      for (size_t l = 0; l < n_folds_; ++l) columns[first_ + l]->end_path(n_validated_);
       return;
     }
   }
@@ -80,7 +79,7 @@ class Path {
  private:
   // Of the lams from `n_validated_` to `n_solved`.
   std::vector<double> validation_losses(const Columns& columns, const BlockProduct& product, int n_solved) const {
-    const size_t n_lams = std::max(0, n_solved - n_validated_), ld = rows_[0].ld, n_folds = rows_.size();
+    const size_t n_lams = std::max(0, n_solved - n_validated_), ld = rows_->ld, n_folds = n_folds_;
     std::vector<double> losses(n_lams);
     if (n_lams == 0) return losses;
     Aligned<float> beta(n_lams * n_folds * ld), values(n_lams * n_folds * ld, Uninitialized{});
@@ -92,21 +91,21 @@ class Path {
         operands.push_back({beta.data() + at, rows_[l].fold, values.data() + at});
       }
     product.validate(operands);
+    const float clip = problem_.clip[number_ / n_folds];
     for (size_t c = 0; c < operands.size(); ++c) {
-      const Range rows = rows_[c % n_folds].validation;
-      for (int i = rows.begin; i < rows.end; ++i) {
-        const double error = y_[i] - std::clamp(operands[c].y[i], -clip_, clip_);
-        losses[c / n_folds] += weight_[i] * error * error;
+      const size_t l = c % n_folds, n = rows_->n;
+      const float *const y = problem_.target_of(number_ + l, n), *const weight = problem_.weight_of(number_ + l, n);
+      for (int i = rows_[l].validation.begin; i < rows_[l].validation.end; ++i) {
+        const double error = y[i] - std::clamp(operands[c].y[i], -clip, clip);
+        losses[c / n_folds] += weight[i] * error * error;
       }
     }
     return losses;
   }
 
-  const float *const y_, *const weight_;
-  const float clip_;
-  const int patience_;
-  const std::vector<TrainingRows>& rows_;
-  const size_t first_;
+  const SquareProblem& problem_;
+  const TrainingRows* const rows_;  // by fold
+  const size_t n_folds_, number_, first_;
   double best_ = std::numeric_limits<double>::infinity();
   int n_validated_ = 0, n_best_ = 0;
 };
@@ -145,10 +144,10 @@ size_t columns_at_once(size_t n_folds) {
 std::vector<Path> paths_of(const SquareProblem& problem, const std::vector<TrainingRows>& rows, size_t first,
                            size_t n_columns) {
   std::vector<Path> paths;
-  const size_t n_folds = rows.size();
+  const size_t n_folds = problem.folds.size();
   if (problem.patience == 0 || n_folds > kMaxColumns || rows[0].fold < 0) return paths;
   for (size_t c = 0; c < n_columns; c += n_folds)
-    paths.emplace_back(problem, static_cast<int>((first + c) / n_folds), rows, c);
+    paths.emplace_back(problem, rows, first + c, first);
   return paths;
 }
 
@@ -177,9 +176,10 @@ SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fol
                       std::vector<int64_t>(n_columns * n_lams)};
   if (n_columns == 0) return result;
   std::vector<TrainingRows> rows;
-  for (int fold : problem.folds) {
+  for (size_t column = 0; column < (problem.of_folds ? n_columns : n_folds); ++column) {
+    const int fold = problem.folds[column % n_folds];
     const Range validation = fold < 0 ? Range{} : Range{fold == 0 ? 0 : fold_ends[fold - 1], fold_ends[fold]};
-    rows.emplace_back(fold, validation, problem.weight, kernel.n(), kernel.ld());
+    rows.emplace_back(fold, validation, problem.weight_of(column, n), kernel.n(), kernel.ld());
   }
   const CancelFlag* const cancelled = problem.stop.cancelled;
   const BlockProduct product(kernel, fold_ends, n_threads, cancelled);
@@ -187,10 +187,10 @@ SquareResult solve_columns(const HalfKernel& kernel, const std::vector<int>& fol
   for (size_t first = 0; first < n_columns; first += at_once) {
     Columns columns;
     for (size_t c = first; c < std::min(n_columns, first + at_once); ++c)
-      columns.push_back(make_column(rows[c % n_folds], problem.targets + c / n_folds * n));
+      columns.push_back(make_column(rows[c % rows.size()], problem.target_of(c, n)));
     iterate(columns, paths_of(problem, rows, first, columns.size()), product, cancelled, [&](size_t c) {
       const size_t column = first + c;
-      finish(*columns[c], rows[column % n_folds], product, ColumnResult(result, problem, column, n));
+      finish(*columns[c], rows[column % rows.size()], product, ColumnResult(result, problem, column, n));
       columns[c].reset();
     });
   }

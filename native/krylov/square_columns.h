@@ -32,14 +32,21 @@ inline size_t krylov_bytes(size_t n, size_t n_columns) {
 }
 
 struct SquareProblem {
-  const float* targets;  // n_targets x n
+  const float* targets;  // n_targets x n, or of their own for every fold: n_targets x n_folds x n
   int n_targets;
-  const float* weight;     // n, none negative
+  const float* weight;     // n, or like targets of every fold; none negative
+  bool of_folds;           // whether every fold has targets and weights of its own
   std::vector<int> folds;  // validation folds; -1: none
   std::vector<double> lams;
   StopRule stop;  // a step is a product with K; max_steps holds for each lam
   int patience = 0;  // lams without a lower validation loss after which a path ends; 0: it does not end early
   std::vector<float> clip;  // bound on validated values, by target
+
+  // Of a column: target t with the validation fold at place l is column t n_folds + l.
+  const float* target_of(size_t column, size_t n) const {
+    return targets + (of_folds ? column : column / folds.size()) * n;
+  }
+  const float* weight_of(size_t column, size_t n) const { return weight + (of_folds ? column * n : 0); }
 };
 
 // Axes: target, fold, lam.  Row i of `values` is by the solution whose validation fold it is in; 0 if there is none.
@@ -51,7 +58,7 @@ struct SquareResult {
   std::vector<int64_t> steps;
 };
 
-// What the columns of one fold share.
+// What the columns of one fold share, or has a column by itself.
 struct TrainingRows {
   TrainingRows(int fold, Range validation, const float* weight, int n, size_t ld);
 

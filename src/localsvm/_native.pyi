@@ -133,6 +133,21 @@ class SquareCell:
         -clip and clip.
         """
 
+    def solve_ridge_of_folds(
+        self,
+        targets: NDArray[np.float32],
+        weights: NDArray[np.float32],
+        folds: Sequence[int],
+        lams: Sequence[float],
+        stop: StopRule,
+        n_threads: int = 1,
+        patience: int = 0,
+    ) -> Solutions:
+        """Solve least squares with targets and weights (target, fold, row) of every fold; axes as for `solve_ridge`."""
+
+    def multiply(self, x: NDArray[np.float32], n_threads: int = 1) -> NDArray[np.float32]:
+        """Return the products of the kernel matrix with vectors (vector, row)."""
+
     def solve_expectile(
         self,
         targets: NDArray[np.float32],

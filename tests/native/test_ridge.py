@@ -12,6 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from squares import (
     ENDS,
     LAMS,
+    MANY,
     TOLERANCE,
     TRUE,
     UNIT,
@@ -26,7 +27,7 @@ from squares import (
     solve,
 )
 
-from localsvm._native import CancelToken, available_simd_levels, set_simd_level, simd_level
+from localsvm._native import CancelToken, SquareCell, StopRule, available_simd_levels, set_simd_level, simd_level
 
 TIGHT = 1e-7
 
@@ -186,6 +187,35 @@ def test_folds_solved_together_are_solved_as_alone():
         np.testing.assert_array_equal(together.beta[:, [fold]], alone.beta)
 
 
+@pytest.mark.parametrize("patience", [0, 1])
+def test_targets_and_weights_of_every_fold_are_solved_as_alone(patience):
+    rng = np.random.default_rng(6)
+    n_targets, n_folds = 6, len(ENDS)  # more columns than are solved at once
+    targets = rng.standard_normal((n_targets, n_folds, 200)).astype(np.float32)
+    weights = rng.uniform(0.1, 2.0, (n_targets, n_folds, 200)).astype(np.float32)
+    cell, stop = SquareCell(X200, ENDS, "gauss"), StopRule(TOLERANCE, MANY)
+    cell.set_width(0.5)
+    together = cell.solve_ridge_of_folds(targets, weights, range(n_folds), LAMS, stop, 1, patience)
+    for t in range(n_targets):
+        for fold in range(n_folds if patience == 0 else 0):
+            alone = solve(targets=targets[t, fold], weight=weights[t, fold], folds=[fold])
+            np.testing.assert_array_equal(together.beta[t, fold], alone.beta[0, 0])
+            np.testing.assert_array_equal(together.gap[t, fold], alone.gap[0, 0])
+            validated = slice(ENDS[fold - 1] if fold else 0, ENDS[fold])
+            np.testing.assert_array_equal(together.values[t, :, validated], alone.values[0, :, validated])
+        of_target = cell.solve_ridge_of_folds(targets[[t]], weights[[t]], range(n_folds), LAMS, stop, 1, patience)
+        np.testing.assert_array_equal(together.status[t], of_target.status[0])
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_products_with_the_kernel_matrix(n_threads):
+    vectors = np.random.default_rng(7).standard_normal((3, 200)).astype(np.float32)
+    cell = SquareCell(X200, ENDS, "laplace")
+    cell.set_width(0.5)
+    expected = vectors @ cell.kernel_matrix().astype(np.float64)
+    np.testing.assert_allclose(cell.multiply(vectors, n_threads), expected, atol=1e-4)
+
+
 @pytest.mark.parametrize("n", [700, 4500])
 def test_neither_threads_nor_storage_change_a_bit(n):
     X, y = smooth(n, 5, seed=3)
@@ -313,3 +343,19 @@ def test_a_cancelled_solve_says_so_and_ends_at_once():
 def test_what_cannot_be_solved_is_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         solve(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("shape", "weight", "message"),
+    [((1, 4, 200), 1.0, "per target, fold and row"), ((1, 5, 200), -1.0, "weights"), ((1, 5, 199), 1.0, "and row")],
+)
+def test_targets_of_folds_that_cannot_be_solved_are_refused(shape, weight, message):
+    cell = SquareCell(X200, ENDS, "gauss")
+    given = np.zeros(shape, dtype=np.float32), np.full(shape, weight, dtype=np.float32)
+    with pytest.raises(ValueError, match="set a width"):
+        cell.multiply(X200.T.copy())
+    cell.set_width(0.5)
+    with pytest.raises(ValueError, match=message):
+        cell.solve_ridge_of_folds(*given, range(5), LAMS, StopRule(TOLERANCE, MANY))
+    with pytest.raises(ValueError, match="entry per row"):
+        cell.multiply(X200)

@@ -78,6 +78,13 @@ class _AtChosenPoint:
             self.selection.update(w, beta, values)
 
 
+def selected(refit: Refit) -> CommonWidth:
+    """Return the selection of one width for all problems, which least squares on the indicators of classes have."""
+    assert isinstance(refit, _AtChosenPoint)
+    assert isinstance(refit.selection, CommonWidth)
+    return refit.selection
+
+
 # ----------------------------------------------------------------------------------------- combine
 
 

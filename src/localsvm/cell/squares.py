@@ -26,7 +26,7 @@ from localsvm.cell.path import (
     uncancelled,
     validate,
 )
-from localsvm.data.types import FloatArray
+from localsvm.data.types import Float32Array, FloatArray
 from localsvm.tasks import Problem
 from localsvm.tasks.losses import Expectile, Loss, Squares
 
@@ -80,21 +80,25 @@ class SquarePaths:
         paths = WidthPaths(solved.beta, solved.values, solved.gap, solved.status, solved.steps, validation, seconds)
         return uncancelled(paths, self._token)
 
-    def solve_weighted(self, target: FloatArray, weight: FloatArray, plan: PathPlan) -> Solutions:
-        """Solve least squares on all rows with a target and weights of another kind, at the width that is set."""
-        solved = self._cell.solve_ridge(
-            target.astype(np.float32)[None],
+    def solve_of_folds(self, target: FloatArray, weight: FloatArray, plan: PathPlan) -> Solutions:
+        """Solve least squares on all rows with targets and weights (problem, fold, row), at the width that is set."""
+        solved = self._cell.solve_ridge_of_folds(
+            target.astype(np.float32),
             weight.astype(np.float32),
             list(plan.folds),
             plan.lams[0].tolist(),
             StopRule(plan.tolerance, _MAX_ITERATIONS, self._token),
             self._n_threads,
             plan.patience,
-            [np.inf],
         )
         if self._token is not None and self._token.cancelled:
             raise Cancelled
         return solved
+
+    def multiply(self, beta: Float32Array) -> Float32Array:
+        """Return the products of the kernel matrix with coefficients (..., row)."""
+        products = self._cell.multiply(np.ascontiguousarray(beta.reshape(-1, beta.shape[-1])), self._n_threads)
+        return products.reshape(beta.shape)
 
     def _validation(self, values: NDArray[np.float32], plan: PathPlan) -> Validation:
         folds = list(plan.folds)

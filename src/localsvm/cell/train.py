@@ -13,10 +13,11 @@ import numpy as np
 
 from localsvm._native import CancelToken
 from localsvm.cell.columns import Columns, FoldWeights
-from localsvm.cell.combine import Refitted, choose_refit, retrain_in_the_middle
+from localsvm.cell.combine import Refitted, choose_refit, retrain_in_the_middle, selected
 from localsvm.cell.folds import FoldedRows, make_folds
 from localsvm.cell.grid import median_distance
 from localsvm.cell.logistic import newton_steps
+from localsvm.cell.many_classes import rank_widths
 from localsvm.cell.memory import CellBytes
 from localsvm.cell.outputs import Outputs
 from localsvm.cell.path import Cancelled, NativeCell, PathSolver
@@ -77,28 +78,33 @@ def train_cell(
     if isinstance(reduction, Probabilities):
         if rows.n_folds == 1:  # one distinct row has the rates of its classes
             return constant_cell(task, settings)
-        # Others begin with least squares on the indicators of the classes.
-        rows, settings = replace(rows, y=reduction.indicators(y)), replace(settings, reduction=reduction.least_squares)
+        # Others begin with least squares on the indicators of the classes, one lam for all folds.
+        rows = replace(rows, y=reduction.indicators(y))
+        settings = replace(settings, reduction=reduction.least_squares, own_lams=False)
+    start = partial(_start_search, task, NativeCell(rows, settings.kernel, max_bytes, n_threads, token))
+    ranked = rank_widths(settings, rows, start) if isinstance(reduction, Probabilities) else None
     outputs = Outputs.of(settings, rows, Columns.of(problems, rows))
-    search = _start_search(task, settings, outputs, NativeCell(rows, settings.kernel, max_bytes, n_threads, token))
+    search = start(settings, outputs)
     if rows.n_folds == 1:  # one distinct row: nothing to validate on
         return _trained_cell(task, search, outputs, retrain_in_the_middle(search, outputs))
 
     refit = choose_refit(settings, search, outputs)  # combine, retrain or blend
-    for w in range(len(search.widths)):
+    for w in range(len(search.widths)) if ranked is None else [ranked.best]:
         # All folds and problems share a kernel matrix. Of their lambda paths, solved and validated, only the solutions
         # at the best grid points so far are kept; the result has no name, so the rest is freed before the next width.
         search.set_width(w)
         refit.update(w, *search.solve_paths(w))
         if on_progress is not None:
             on_progress((w + 1) / len(search.widths))
-    refitted = refit.finish()
     if isinstance(reduction, Probabilities):
-        outputs, refitted = newton_steps(search, outputs, refitted, reduction, y, settings.refit)
-    return _trained_cell(task, search, outputs, refitted)
+        outputs, refitted = newton_steps(search, selected(refit), reduction, y, settings.refit)
+    else:
+        refitted = refit.finish()
+    cell = _trained_cell(task, search, outputs, refitted)
+    return cell if ranked is None else ranked.complete(cell)
 
 
-def _start_search(task: CellTask, settings: CellSettings, outputs: Outputs, native: NativeCell) -> GridSearch:
+def _start_search(task: CellTask, native: NativeCell, settings: CellSettings, outputs: Outputs) -> GridSearch:
     """Return the search, full or racing, before its first width."""
     clock, n_columns = Clock(), len(outputs.columns.row)
     needed = settings.bytes_needed(len(task.rows.y), task.rows.X.shape[1], native.n_threads, n_columns=n_columns)

@@ -31,7 +31,7 @@ from localsvm.data.scaling import Scaling
 from localsvm.metric.choose_scaling import Sample
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
-from localsvm.tasks import Reduction, Regression
+from localsvm.tasks import Reduction, Regression, project_targets
 from localsvm.tasks.losses import Squared
 
 # docs/decisions.md has the figures behind these.
@@ -260,7 +260,7 @@ class _Trials:
 
 
 def _targets(sample: Sample, reduction: Reduction) -> NDArray[np.float64]:
-    """Return least-squares targets: -1 and 1, one indicator column per class, or standardised numbers."""
+    """Return least-squares targets: -1 and 1, (a few combinations of) indicators of classes, standardized numbers."""
     y, weight = sample.y, sample.weight
     if not reduction.is_classification:
         mean = weight @ y / weight.sum()
@@ -268,4 +268,4 @@ def _targets(sample: Sample, reduction: Reduction) -> NDArray[np.float64]:
         return np.asarray((y - mean) / np.where(spread > 0, spread, 1.0))
     if y.min() < 0:
         return y
-    return np.asarray(y[:, None] == np.unique(y), dtype=np.float64)
+    return project_targets(np.asarray(y[:, None] == np.unique(y), dtype=np.float64))

@@ -8,6 +8,7 @@ from localsvm.tasks.classes import Binary, OneVsOne, OneVsRest
 from localsvm.tasks.numbers import Levels, Regression, TubeRegression
 from localsvm.tasks.probabilities import Probabilities
 from localsvm.tasks.problem import Problem, Reduction, unbounded
+from localsvm.tasks.projection import project_targets
 
 __all__ = [
     "Binary",
@@ -19,5 +20,6 @@ __all__ = [
     "Reduction",
     "Regression",
     "TubeRegression",
+    "project_targets",
     "unbounded",
 ]

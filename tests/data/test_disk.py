@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -41,6 +42,16 @@ def test_rows_are_read_as_they_were_written(tmp_path, narrow_windows, dtype):
     assert rows.shape == X.shape and rows.dtype == X.dtype and len(rows) == 50
     for part in (slice(None), slice(10, 20), slice(48, 99), slice(7, 7), slice(9, 3)):
         np.testing.assert_array_equal(rows[part], X[part])
+
+
+def test_threads_share_a_file_that_has_one_position(tmp_path, monkeypatch):
+    monkeypatch.delattr(os, "preadv")  # as on Windows
+    monkeypatch.delattr(os, "pwrite")
+    X = np.arange(30_000.0).reshape(10_000, 3)
+    rows = filled(X, tmp_path, block=100)
+    with ThreadPoolExecutor(4) as pool:
+        parts = list(pool.map(lambda begin: rows[begin : begin + 50], range(0, 10_000, 50)))
+    np.testing.assert_array_equal(np.concatenate(parts), X)
 
 
 @settings(deadline=None)

@@ -10,6 +10,7 @@ import errno
 import os
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ class RowFile:
         self.shape: tuple[int, ...] = shape
         self.dtype: np.dtype[Any] = np.dtype(dtype)
         self._row_bytes = shape[1] * self.dtype.itemsize
+        self._lock = threading.Lock()
         self.directory = str(directory)
         _check_space(self.directory, shape[0] * self._row_bytes)
         try:
@@ -59,7 +61,7 @@ class RowFile:
         offset = begin * self._row_bytes
         try:
             while left:
-                written = os.pwrite(self._file.fileno(), left, offset)
+                written = self._write_at(left, offset)
                 left, offset = left[written:], offset + written
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT):
@@ -72,10 +74,24 @@ class RowFile:
         left = out.data.cast("B") if out.size else memoryview(b"")
         offset = begin * self._row_bytes
         while left:
-            count = os.preadv(self._file.fileno(), [left], offset)
+            count = self._read_at(left, offset)
             assert count, "rows are read that were never written"
             left, offset = left[count:], offset + count
         return out
+
+    def _read_at(self, out: memoryview, offset: int) -> int:
+        if hasattr(os, "preadv"):
+            return os.preadv(self._file.fileno(), [out], offset)
+        with self._lock:  # Windows: threads share the position in the file
+            self._file.seek(offset)
+            return self._file.readinto(out)
+
+    def _write_at(self, part: memoryview, offset: int) -> int:
+        if hasattr(os, "pwrite"):
+            return os.pwrite(self._file.fileno(), part, offset)
+        with self._lock:
+            self._file.seek(offset)
+            return self._file.write(part)
 
     def __getitem__(self, rows: slice | NDArray[np.integer]) -> NDArray[Any]:
         """Return some rows, given by a slice without steps or by their numbers."""

@@ -1,4 +1,4 @@
-"""The page of the API, and the examples that it promises."""
+"""The pages of the API, and the examples that they promise."""
 
 import dataclasses
 import importlib
@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "api.md"
+PAGES = [Path(__file__).parents[2] / "docs" / name for name in ("api.md", "api-blocks.md")]
 MODULES = ("localsvm", "localsvm.data", "localsvm.data.files", "localsvm.evaluation", "localsvm.report")
 
 
 def _listed() -> dict[str, object]:
-    """Return what the page lists, by its full name."""
+    """Return what the pages list, by its full name."""
     found, module = {}, ""
-    for line in PAGE.read_text().splitlines():
+    for line in "\n".join(page.read_text() for page in PAGES).splitlines():
         if line.startswith(".. currentmodule:: "):
             module = line.split()[-1]
         elif entry := re.fullmatch(r"   ([A-Za-z_.]+)", line):
@@ -28,7 +28,7 @@ LISTED = _listed()
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_public_name_is_on_the_page(module):
+def test_every_public_name_is_on_a_page(module):
     names = {f"{module}.{name}" for name in importlib.import_module(module).__all__ if not name.startswith("__")}
     assert names <= LISTED.keys()
 
@@ -54,5 +54,5 @@ def test_what_users_call_has_an_example_that_runs_as_a_doctest(name):
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_everything_on_the_page_is_documented(name):
+def test_everything_on_the_pages_is_documented(name):
     assert inspect.getdoc(LISTED[name])

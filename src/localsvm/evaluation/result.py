@@ -49,6 +49,11 @@ class Measure:
         """Name to display."""
         return _TITLES[self.name] if self.of is None else f"{_TITLES[self.name]}, {self.of}"
 
+    def __str__(self) -> str:
+        """Return the value with its interval."""
+        interval = "" if self.low is None or self.high is None else f" ({self.low:.3g} to {self.high:.3g})"
+        return f"{self.title}: {self.value:.3g}{interval}"
+
 
 @dataclass(frozen=True)
 class Confusion:

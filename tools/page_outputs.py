@@ -2,8 +2,8 @@
 
     python tools/page_outputs.py --write     write the outputs into the pages
 
-A block of Python code that prints is followed by a block of text with its output. In the text `...` stands for anything,
-such as seconds, as in doctests.
+A block of Python code that prints is followed by a block of text with its output. In the text `...` stands for
+anything, such as seconds, as in doctests.
 """
 
 from __future__ import annotations

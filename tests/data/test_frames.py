@@ -79,7 +79,7 @@ def test_columns_are_read_as_in_training():
     frame = pd.DataFrame({"code": pd.Categorical([3, 1, 3]), "text": [None, None, None], "n": [1.0, 2.0, 3.0]})
     columns = learn_encoding(read_frame(frame, list(frame)), np.zeros((3, 1)), np.ones(3)).encoding
     later = pd.DataFrame({"code": [1.0, np.nan, 3.0], "text": ["a", "b", "c"], "n": [1, 2, 3]})
-    table = read_frame(later, list(later), columns)
+    table = read_frame(later, list(later), columns.kinds)
     assert table.names == {0: ("1", "3")}
     np.testing.assert_array_equal(table.X, [[0, np.nan, 1], [np.nan, np.nan, 2], [1, np.nan, 3]])
 
@@ -177,9 +177,9 @@ def test_a_column_of_dates_stays_one():
     frame = pd.DataFrame({"x": pd.date_range("2024-01-01", periods=5), "n": range(5)})
     encoding = learn_encoding(read_frame(frame, ["x", "n"]), np.zeros((5, 1)), np.ones(5)).encoding
     later = pd.DataFrame({"x": [dt.date(2024, 1, 1), None], "n": [1, 2]})
-    np.testing.assert_array_equal(read_frame(later, ["x", "n"], encoding).X, [[19723.0, 1.0], [np.nan, 2.0]])
+    np.testing.assert_array_equal(read_frame(later, ["x", "n"], encoding.kinds).X, [[19723.0, 1.0], [np.nan, 2.0]])
     with pytest.raises(InvalidData, match="column 'x' had dates in training, but at row 0 it has 'soon'"):
-        read_frame(later.assign(x="soon"), ["x", "n"], encoding)
+        read_frame(later.assign(x="soon"), ["x", "n"], encoding.kinds)
 
 
 def test_no_library_of_frames_is_needed():

@@ -274,3 +274,19 @@ def test_several_classes_have_a_target_mean_each():
     clf = small().fit(frame[:1000], kind[:1000])
     assert clf.encoding_[0]["encoding"].startswith("3 target means of 150 levels")
     assert clf.score(frame[1000:], kind[1000:]) > 0.95
+
+
+def test_durations_beside_numbers_are_predicted_as_in_training():
+    rng = np.random.default_rng(0)
+    seconds = rng.integers(0, 10_000, 300)
+    frame = pd.DataFrame({"wait": pd.to_timedelta(seconds, unit="s"), "x": rng.normal(size=300)})
+    numbers = frame.assign(wait=seconds.astype(float))
+    fitted = LocalSVR(grid=3, members=1).fit(frame, seconds / 1000.0)
+    expected = LocalSVR(grid=3, members=1).fit(numbers, seconds / 1000.0).predict(numbers)
+    np.testing.assert_array_equal(fitted.predict(frame), expected)
+
+
+def test_two_columns_of_one_name_are_refused():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a", "b", "a"])
+    with pytest.raises(InvalidData, match="2 columns of the data frame have the name 'a'"):
+        LocalSVR().fit(frame, np.arange(40.0))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm.data.dates import days_of, days_of_objects, is_date, is_duration, seconds_of, seconds_of_objects
-from localsvm.data.encoding.encoding import Encoding, Kind
+from localsvm.data.encoding.encoding import Kind
 from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
@@ -42,19 +42,23 @@ def has_only_numbers(frame: Any) -> bool:
     )
 
 
+def has_durations(frame: Any) -> bool:
+    """Return whether columns are durations, which are numbers of seconds."""
+    return any(_type_name(column).startswith(_DURATIONS) for column in _columns(frame))
+
+
 def read_frame(
-    frame: Any, labels: Sequence[str] | range, known: Encoding | None = None, declared: Collection[int] = ()
+    frame: Any, labels: Sequence[str] | range, kinds: Sequence[Kind] | None = None, declared: Collection[int] = ()
 ) -> Table:
     """Read a frame: numbers, truth values and durations are numbers; text is a category; dates are days.
 
-    Declared columns are categories, whatever their type.
-    With an encoding, columns are read as in training.
+    Declared columns are categories, whatever their type. With kinds, columns are read as these.
     """
     X = np.full(frame.shape, np.nan)
     names: dict[int, tuple[str, ...]] = {}
     dates = set()
     for j, column in enumerate(_columns(frame)):
-        kind = known.kinds[j] if known is not None else "category" if j in declared else _kind(column, labels[j])
+        kind = kinds[j] if kinds is not None else "category" if j in declared else _kind(column, labels[j])
         if kind == "category":
             X[:, j], names[j] = category_codes(_values(column), labels[j])
         elif kind == "date":

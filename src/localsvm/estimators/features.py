@@ -13,7 +13,8 @@ from sklearn.utils.validation import check_array, validate_data
 
 from localsvm.data.dates import is_date
 from localsvm.data.encoding import Encoding
-from localsvm.data.frames import category_codes, has_only_numbers, is_frame, read_frame
+from localsvm.data.encoding.encoding import Kind
+from localsvm.data.frames import category_codes, has_durations, has_only_numbers, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.data.table import Table
@@ -29,6 +30,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     With `reset` the estimator remembers the number of features and their names; else they have to be those it knows.
     """
     known: Encoding | None = None if reset else estimator.columns_
+    _check_names(X)
     declared = estimator.categorical_features is not None
     if isinstance(X, Table):
         table = _take_table(estimator, X, reset=reset)
@@ -37,13 +39,22 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
     elif (known and not known.has_only_numbers) or (
         (reset or known) and is_frame(X) and (declared or not has_only_numbers(X))
     ):
-        table = _read_frame(estimator, X, known)
+        table = _read_frame(estimator, X, None if known is None else known.kinds)
+    elif not reset and is_frame(X) and has_durations(X):
+        table = _read_frame(estimator, X, ("number",) * X.shape[1])
     else:
         table = Table(_read_numbers(estimator, X, reset=reset))
     imputes = estimator.missing == "impute" if reset else known is not None and known.imputes
     names = getattr(estimator, "feature_names_in_", None) if table.shown is None else table.shown
     _check_finite(table, names, impute=imputes)
     return table
+
+
+def _check_names(X: Any) -> None:
+    names = list(map(str, getattr(X, "columns", ()))) if is_frame(X) and hasattr(X, "iloc") else []
+    if len(set(names)) < len(names):
+        first = next(name for name in names if names.count(name) > 1)
+        raise InvalidData(f"{names.count(first)} columns of the data frame have the name {first!r}: rename them.")
 
 
 def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
@@ -62,18 +73,18 @@ def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table
     return table
 
 
-def _read_frame(estimator: BaseEstimator, X: Any, known: Encoding | None) -> Table:
+def _read_frame(estimator: BaseEstimator, X: Any, kinds: Sequence[Kind] | None) -> Table:
     if not is_frame(X):
         raise InvalidData(
             "the training data was a data frame with categories or dates: give a data frame with its columns."
         )
     try:
-        validate_data(estimator, X, reset=known is None, skip_check_array=True)
+        validate_data(estimator, X, reset=kinds is None, skip_check_array=True)
     except ValueError as error:
         raise InvalidData(str(error)) from None
     names = getattr(estimator, "feature_names_in_", None)
-    declared = _declared_columns(estimator) if known is None else ()
-    table = read_frame(X, range(X.shape[1]) if names is None else names, known, declared)
+    declared = _declared_columns(estimator) if kinds is None else ()
+    table = read_frame(X, range(X.shape[1]) if names is None else names, kinds, declared)
     check_array(table.X, ensure_all_finite=False)
     return table
 

@@ -1,6 +1,6 @@
 """The figure of the first pages: losses of localsvm relative to those of boosted trees, set by set.
 
-    python -m benchmarks.accuracy.figure --write     write docs/results.png
+python -m benchmarks.accuracy.figure --write     write docs/results.png
 """
 
 from __future__ import annotations

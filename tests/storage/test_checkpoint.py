@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 from zlib import crc32
 
@@ -18,10 +19,13 @@ from partitions import Halves
 from single import svc, svr
 from sklearn.base import clone
 
+import localsvm.fit.prepare
 import localsvm.fit.training
+import localsvm.metric.relevance
 from localsvm import Grid, InvalidFile, InvalidParameter, LocalQuantileRegressor
 from localsvm.storage.checkpoint import Checkpoint
 from localsvm.storage.manifest import read_manifest
+from localsvm.storage.record import pack, unpack
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -474,3 +478,54 @@ def test_a_read_only_directory_gives_an_error():
         os.chmod(folder, 0o555)
         assert said(UNPRIVILEGED, folder).startswith(f"cannot write '{folder}': permission denied. What is there")
         assert os.listdir(folder) == []
+
+
+# ---------------------------------------------------------------------------------------------------- stages
+
+
+def stages_in(folder):
+    return sorted(folder.glob("stage-*.rec"))
+
+
+@pytest.fixture
+def prepared(folder):
+    """The directory of a fit that learned its metric, and the bytes of its model."""
+    X, y = toy(1500)
+    options = {"scaling": "auto", "relevance": "auto", "kernel": "auto", "cell_size": 500, "n_folds": 2, "grid": 3}
+    fit = partial(svc(**options, checkpoint=folder).fit, X, y)
+    return fit, content(fit(), folder)
+
+
+def test_stages_that_are_kept_are_not_repeated(prepared, folder, monkeypatch):
+    fit, expected = prepared
+    made = []
+    monkeypatch.setattr(localsvm.metric.relevance, "train_cell", lambda *args, **_: made.append(args))
+    monkeypatch.setattr(localsvm.fit.prepare, "build_partition", lambda *args: made.append(args))
+    assert content(fit(), folder) == expected
+    assert not made
+
+
+@pytest.mark.parametrize("flaw", ["cut", "flipped", "other version", "other values"])
+def test_a_stage_that_cannot_be_trusted_is_as_if_it_were_not_there(prepared, folder, flaw):
+    fit, expected = prepared
+    for path in stages_in(folder):
+        record = bytearray(path.read_bytes())
+        if flaw == "cut":
+            record = record[:-1]
+        elif flaw == "flipped":
+            record[len(record) // 2] ^= 1
+        else:
+            kept = unpack(bytes(record), "a stage")
+            kept |= {"version": "0"} if flaw == "other version" else {"value": [[np.zeros(3)], {"order": 1}]}
+            record = b"".join(pack(kept))
+        path.write_bytes(record)
+    assert content(fit(), folder) == expected
+
+
+def test_rows_in_another_order_do_not_take_the_cells_of_their_numbers(prepared, folder):
+    fit, expected = prepared
+    X, y = fit.args
+    for path in cells_in(folder):
+        path.unlink()
+    order = np.random.default_rng(0).permutation(len(y))
+    assert content(fit.func(X[order], y[order]), folder) == expected

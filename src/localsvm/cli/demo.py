@@ -49,8 +49,8 @@ def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
     """Train, evaluate and print; save models and reports if a folder is given."""
     console = Console()
     console.print(
-        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. Cells of a few thousand rows; in every cell a\n"
-        "kernel machine, its width and lambda chosen by 5-fold cross-validation; the mean of four such models.\n",
+        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. The mean of four models:\n"
+        "cells of a few thousand rows, each with a kernel machine, tuned by 5-fold cross-validation.\n",
         highlight=False,
     )
     outcomes = [_run(data, n_jobs, console) for data in _data_sets(n_rows)]

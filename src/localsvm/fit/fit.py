@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 
 from localsvm.cell.trained import PHASES, OutOfFold
+from localsvm.data.stages import NOT_KEPT
 from localsvm.data.types import FloatArray
 from localsvm.decision.blend import KeyedScores
 from localsvm.decision.cross_validated import CvMeasures, cross_validated
@@ -60,7 +61,8 @@ def fit_model(data: TargetRows, settings: FitSettings, on_progress: OnProgress |
         if checkpoint is not None:
             checkpoint.check_data(hashes, data.y, data.weight, data.ties)
         hashed = time.perf_counter()
-        prepared = prepare(data, hashes, settings, limit, on_progress)
+        stages = NOT_KEPT if checkpoint is None else checkpoint.stages
+        prepared = prepare(data, hashes, settings, limit, on_progress, stages)
         del hashes
         kept = None if checkpoint is None else checkpoint.cells(prepared.members, prepared.scaling, reduction)
         directory = settings.workspace

@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import overload
 
 import numpy as np
@@ -23,6 +23,7 @@ from localsvm.data.content import Keys, Samples, canonical_rows
 from localsvm.data.rows import ModelRows, ScaledRows, smallest_hashes
 from localsvm.data.scaling import Scaling
 from localsvm.data.source import RowSource, RowSubset
+from localsvm.data.stages import NOT_KEPT, Stages
 from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.fit.memory import MemoryLimit, MemoryPlan, plan_memory
@@ -31,6 +32,7 @@ from localsvm.fit.training import OnProgress, tell_stage
 from localsvm.metric.sample import FitContext, fit_sample_scaling, learn_sample_metric, merge_sample
 from localsvm.partition.base import Members, Partition, hash_blocks
 from localsvm.partition.build import build_partition
+from localsvm.storage.kept_partition import kept_partition
 
 _SAMPLE_COPIES = 5  # that exist for a moment, in double precision: drawn, ordered, scaled
 
@@ -108,6 +110,7 @@ def prepare(
     settings: FitSettings,
     limit: MemoryLimit,
     on_progress: OnProgress | None = None,
+    stages: Stages = NOT_KEPT,
 ) -> Prepared:
     """Choose the metric of rows of positive weight, and partition them into cells."""
     begin = time.perf_counter()
@@ -124,17 +127,20 @@ def prepare(
             settings.metric.n_scaled,
             drawn.ties,
         )
-        scaling = fit_sample_scaling(sample, X, settings.metric, context, pool.map)
+        scaling = fit_sample_scaling(sample, X, settings.metric, context, pool.map, stages)
         scaled = time.perf_counter()
         tell_stage(on_progress, "relevance")
-        metric = learn_sample_metric(sample, scaling, settings.metric, context, pool.map)
+        metric = learn_sample_metric(sample, scaling, settings.metric, context, pool.map, stages)
         scaling = scaling.weighted(metric.weights)
         learned = time.perf_counter()
         tell_stage(on_progress, "partition")
         del drawn, sample
         scaled_rows = ScaledRows(X, scaling)
         rows: ModelRows = scaled_rows if settings.workspace is None else ArrangedRows(scaled_rows, settings.workspace)
-        partition, members = build_partition(partition_plan, rows, hashes, settings.seed, pool.map)
+        build = partial(build_partition, partition_plan, rows, hashes, settings.seed, pool.map)
+        # A partition that was given is there already.
+        is_kept = stages is not NOT_KEPT and isinstance(partition_plan.kind, str)
+        partition, members = kept_partition(stages, scaling, hashes, build) if is_kept else build()
     if len(members.order) == len(rows):  # each row is in one cell
         rows.arrange(members.order)
     return Prepared(

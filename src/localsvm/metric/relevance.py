@@ -11,6 +11,7 @@ where the models will be used. All metrics are evaluated on the same rows, so th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,6 +29,7 @@ from localsvm.cell.trained import TrainedCell
 from localsvm.data.content import Samples
 from localsvm.data.rows import ScaledRows
 from localsvm.data.scaling import Scaling
+from localsvm.data.stages import NOT_KEPT, Stages
 from localsvm.metric.choose_scaling import Sample
 from localsvm.partition.base import ThreadMap
 from localsvm.partition.voronoi import SplitLimit, build_voronoi
@@ -81,6 +83,7 @@ def learn_metric(
     reduction: Reduction,
     plan: MetricChoices,
     thread_map: ThreadMap = map,
+    stages: Stages = NOT_KEPT,
 ) -> Metric:
     """Return the metric of least cross-validated risk in cells of the sample; the plain one if it is as good.
 
@@ -91,7 +94,7 @@ def learn_metric(
     if min(plan.n_rows, len(sample.y)) < _MIN_ROWS or (len(plan.kernels) == 1 and not plan.learns_weights):
         return start
     sample = sample.first(_MAX_ROWS)
-    trials = _Trials(replace(sample, X=scaling.apply(sample.X)), reduction, plan, thread_map)
+    trials = _Trials(replace(sample, X=scaling.apply(sample.X)), reduction, plan, thread_map, stages)
     try:
         return _search(trials, start, plan).metric
     except BaseException:
@@ -167,8 +170,11 @@ _CellResult = tuple[NDArray[np.float64], NDArray[np.float64]]
 class _Trials:
     """Least-squares models in cells of the sample, trained in any metric."""
 
-    def __init__(self, sample: Sample, reduction: Reduction, plan: MetricChoices, thread_map: ThreadMap) -> None:
+    def __init__(
+        self, sample: Sample, reduction: Reduction, plan: MetricChoices, thread_map: ThreadMap, stages: Stages
+    ) -> None:
         self._X, self._weight, self._plan, self._map = sample.X, sample.weight, plan, thread_map
+        self._stages = stages
         self._ties = sample.ties
         self._y = _targets(sample, reduction)
         new_features = np.ones(len(self._X), dtype=bool)
@@ -201,7 +207,15 @@ class _Trials:
         """Train the cells in metrics that differ in the kernel only; threads take the largest cells first."""
         X = self._weighted(metrics[0].weights)
         jobs = [(rows, metric.kernel) for rows in cells for metric in metrics]
-        results = list(self._map(lambda job: self._train(X, job[0], job[1], len(cells)), jobs))
+
+        def train() -> list[_CellResult]:
+            return list(self._map(lambda job: self._train(X, job[0], job[1], len(cells)), jobs))
+
+        def fits(kept: list[_CellResult]) -> bool:
+            shapes = [((len(rows),), (X.shape[1],)) for rows, _ in jobs]
+            return [(losses.shape, derivatives.shape) for losses, derivatives in kept] == shapes
+
+        results = self._stages.result(f"metric-{_digest(X, metrics)}", train, fits)
         return [self._trial(metric, cells, results[number :: len(metrics)]) for number, metric in enumerate(metrics)]
 
     def _weighted(self, weights: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -257,6 +271,12 @@ class _Trials:
     @property
     def _reduction(self) -> Regression:
         return Regression((Squared(),), 1 if self._y.ndim == 1 else self._y.shape[1])
+
+
+def _digest(X: NDArray[np.float32], metrics: Sequence[Metric]) -> str:
+    digest = hashlib.sha256(X.tobytes())
+    digest.update(" ".join(metric.kernel for metric in metrics).encode())
+    return digest.hexdigest()[:16]
 
 
 def _targets(sample: Sample, reduction: Reduction) -> NDArray[np.float64]:

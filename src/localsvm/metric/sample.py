@@ -17,6 +17,7 @@ from localsvm.data.content import distinct_rows
 from localsvm.data.rows import mean_ball
 from localsvm.data.scaling import Scaling, fit_scaling, fit_to_ends
 from localsvm.data.source import RowSource, column_ends
+from localsvm.data.stages import NOT_KEPT, Stages
 from localsvm.data.ties import Ties
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidData
@@ -102,15 +103,24 @@ def merge_sample(
 
 
 def fit_sample_scaling(
-    sample: Sample, ends: RowSource, plan: MetricPlan, fit: FitContext, thread_map: ThreadMap
+    sample: Sample,
+    ends: RowSource,
+    plan: MetricPlan,
+    fit: FitContext,
+    thread_map: ThreadMap,
+    stages: Stages = NOT_KEPT,
 ) -> Scaling:
     """Fit the scaling: min-max and none to all rows, whose extremes `ends` has, the others to the sample."""
     method = plan.scaling
     if method == "auto":
         n_rows, cell_size = fit.size(sample, plan)
-        method = choose_scaling(
-            sample, fit.cell, fit.seed, n_rows, cell_size, max_bytes=fit.max_bytes, thread_map=thread_map
-        )
+
+        def choose() -> str:
+            return choose_scaling(
+                sample, fit.cell, fit.seed, n_rows, cell_size, max_bytes=fit.max_bytes, thread_map=thread_map
+            )
+
+        method = str(stages.result("scaling", choose, lambda kept: kept in sample.methods))
         if method in ("minmax", sample.methods[0]):
             ends = np.stack(column_ends(ends))
             method = "quantile" if _hides_outliers(sample, ends, n_rows) else method
@@ -155,7 +165,12 @@ def _hides_outliers(sample: Sample, ends: NDArray[np.floating], n_rows: int) -> 
 
 
 def learn_sample_metric(
-    sample: Sample, scaling: Scaling, plan: MetricPlan, fit: FitContext, thread_map: ThreadMap
+    sample: Sample,
+    scaling: Scaling,
+    plan: MetricPlan,
+    fit: FitContext,
+    thread_map: ThreadMap,
+    stages: Stages = NOT_KEPT,
 ) -> Metric:
     """Learn weights and kernel on scaled rows of the sample, where they are not given."""
     kind, given = fit.partition.kind, plan.relevance
@@ -171,7 +186,7 @@ def learn_sample_metric(
         max_bytes=fit.max_bytes,
     )
     weights = np.ones(sample.X.shape[1]) if given is None or isinstance(given, str) else np.array(given)
-    return learn_metric(sample, scaling, weights, fit.cell.reduction, choices, thread_map)
+    return learn_metric(sample, scaling, weights, fit.cell.reduction, choices, thread_map, stages)
 
 
 def _check_spread(sample: Sample, scaling: Scaling) -> None:

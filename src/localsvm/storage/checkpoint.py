@@ -20,16 +20,20 @@ from numpy.typing import NDArray
 from localsvm.data.content import tied_keys
 from localsvm.data.durable import SUFFIX, cannot_write, sync_directory
 from localsvm.data.scaling import Scaling
+from localsvm.data.stages import Stages
 from localsvm.data.ties import Ties
 from localsvm.errors import InvalidParameter
 from localsvm.partition.base import Members
-from localsvm.storage import manifest
+from localsvm.storage import kept_stages, manifest
 from localsvm.storage.kept_cells import KeptCells, Marks, cell_keys, marks_sum, row_marks
+from localsvm.storage.kept_stages import KeptStages
 from localsvm.storage.manifest import Manifest, Plain, as_read, read_manifest, write_manifest
 from localsvm.tasks import Reduction
 
 _LOCK = "lock"
-_UNFINISHED = re.compile(rf"({re.escape(manifest.NAME)}|cell-\d+\.rec)\.[0-9a-f]+{re.escape(SUFFIX)}")
+_UNFINISHED = re.compile(
+    rf"({re.escape(manifest.NAME)}|cell-\d+\.rec|{kept_stages.FILES.pattern})\.[0-9a-f]+{re.escape(SUFFIX)}"
+)
 
 
 @dataclass(frozen=True)
@@ -140,6 +144,11 @@ class OpenCheckpoint:
                 f"checkpoint={str(self._directory)!r} was made by another fit: {'; '.join(differences)}. Give another "
                 "directory, or fit as before."
             )
+
+    @property
+    def stages(self) -> Stages:
+        """The stages before the cells, those that are kept and those that will be; after `check_data`."""
+        return KeptStages(self._directory)
 
     def cells(self, members: Members, scaling: Scaling, reduction: Reduction) -> KeptCells:
         """Return the cells of the fit, those that are kept and those that will be."""

@@ -25,7 +25,7 @@ import localsvm.metric.relevance
 from localsvm import Grid, InvalidFile, InvalidParameter, LocalQuantileRegressor
 from localsvm.storage.checkpoint import Checkpoint
 from localsvm.storage.manifest import read_manifest
-from localsvm.storage.record import pack, unpack
+from localsvm.storage.record import pack
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning"),
@@ -505,7 +505,7 @@ def test_stages_that_are_kept_are_not_repeated(prepared, folder, monkeypatch):
     assert not made
 
 
-@pytest.mark.parametrize("flaw", ["cut", "flipped", "other version", "other values"])
+@pytest.mark.parametrize("flaw", ["cut", "flipped", "other values"])
 def test_a_stage_that_cannot_be_trusted_is_as_if_it_were_not_there(prepared, folder, flaw):
     fit, expected = prepared
     for path in stages_in(folder):
@@ -515,9 +515,7 @@ def test_a_stage_that_cannot_be_trusted_is_as_if_it_were_not_there(prepared, fol
         elif flaw == "flipped":
             record[len(record) // 2] ^= 1
         else:
-            kept = unpack(bytes(record), "a stage")
-            kept |= {"version": "0"} if flaw == "other version" else {"value": [[np.zeros(3)], {"order": 1}]}
-            record = b"".join(pack(kept))
+            record = b"".join(pack([[np.zeros(3)], {"order": 1}]))
         path.write_bytes(record)
     assert content(fit(), folder) == expected
 

@@ -12,8 +12,8 @@ class Stages:
     def result(self, name: str, make: Callable[[], Any], fits: Callable[[Any], bool]) -> Any:
         """Return the plain value that a stage makes.
 
-        A value that is kept under this name is returned instead if it `fits`: damaged files and those of other
-        versions are as if they were not there.
+        A value that is kept under this name is returned instead if it `fits`: damaged files are as if they were not
+        there.
         """
         return make()
 

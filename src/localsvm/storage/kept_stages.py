@@ -1,7 +1,8 @@
 """The files of finished stages in the directory of a checkpoint.
 
 Enters: the plain value that a stage has made. Leaves: a file that is on the disk; and the value again in a later fit of
-the same rows and settings. A file that is damaged, or of another version of localsvm, is as if it were not there.
+the same rows and settings. A file that is damaged is as if it were not there. The manifest of the directory
+refuses fits of other rows, settings and versions.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from localsvm.data.durable import replacing
 from localsvm.data.stages import Stages
 from localsvm.errors import InvalidFile
 from localsvm.storage.record import pack, unpack
-from localsvm.storage.schema import Fields, text
 
 FILES = re.compile(r"stage-[\w-]+\.rec")
 
@@ -35,10 +34,10 @@ class KeptStages(Stages):
         """Return what a stage makes, or what was kept of it."""
         path = self._directory / f"stage-{name}.rec"
         with suppress(InvalidFile, OSError, *_OTHER_VALUES):
-            kept = Fields(unpack(path.read_bytes(), repr(str(path))), repr(str(path)))
-            if kept.read("version", text()) == version("localsvm") and fits(kept.value("value")):
-                return kept.value("value")
+            kept = unpack(path.read_bytes(), repr(str(path)))
+            if fits(kept):
+                return kept
         value = make()
         with replacing(path) as file:
-            file.writelines(pack({"version": version("localsvm"), "value": value}))
+            file.writelines(pack(value))
         return value

@@ -151,6 +151,35 @@ def test_the_old_model_outlives_a_save_that_fails(model, tmp_path):
     assert len(versions_in(tmp_path)) == 1
 
 
+def test_of_two_saves_to_a_path_at_the_same_time_one_is_kept_whole(model, tmp_path, monkeypatch):
+    """The second begins when the first has its cells, and deletes them with what it found there."""
+    path = str(tmp_path / "model")
+    model.save(path)
+    first, second = (LocalSVMClassificationModel.load(path) for _ in range(2))
+    check_cells = first._parts.check_cells
+
+    def check_and_save_the_second(numbers):
+        check_cells(numbers)
+        second.write().overwrite().save(path)
+
+    monkeypatch.setattr(first._parts, "check_cells", check_and_save_the_second)
+    with pytest.raises(InvalidFile, match="another program has saved to the directory"):
+        first.write().overwrite().save(path)
+    assert len(versions_in(tmp_path)) == 1
+    again = LocalSVMClassificationModel.load(path)
+    assert without_seconds(again.toLocal().model_) == without_seconds(model.toLocal().model_)
+
+
+def test_a_version_without_cells_does_not_hide_a_complete_one(model, tmp_path):
+    path, other = tmp_path / "model", tmp_path / "other"
+    model.save(str(path))
+    for _ in range(2):  # the version there has a higher number
+        model.write().overwrite().save(str(other))
+    (version,) = versions_in(other)
+    shutil.copytree(other / version / "headline", path / version / "headline")
+    assert LocalSVMClassificationModel.load(str(path)).n_cells == model.n_cells
+
+
 class Unsaved(Transformer):
     """A stage of a pipeline that cannot be saved."""
 

@@ -55,6 +55,15 @@ def test_a_label_that_only_a_later_pass_sees_raises(spark):
         LocalSVMClassifier(**FEW).fit(frame_of(spark, X, label=Y).withColumn("label", label))
 
 
+def test_files_that_are_gone_raise(spark, tmp_path):
+    frame_of(spark, X, label=Y).drop("features").write.parquet(str(tmp_path / "rows"))
+    frame = spark.read.parquet(str(tmp_path / "rows"))
+    for file in (tmp_path / "rows").glob("*.parquet"):
+        file.unlink()
+    with pytest.raises(InvalidData, match=r"changed between two passes over its rows: .*part-\S+\.parquet' is gone"):
+        LocalSVMClassifier(**FEW, featuresCol=["x0", "x1"]).fit(frame)
+
+
 def fit_changing_rows(session):
     LocalSVMClassifier(**FEW).fit(changing_rows(session))
 

@@ -12,7 +12,9 @@ from sklearn.metrics import log_loss
 
 from localsvm import InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.estimators.base import member_rows
+from localsvm.estimators.effort import count_members
 from localsvm.model.predict import predict_scores
+from localsvm.tasks import Probabilities
 
 pytestmark = pytest.mark.filterwarnings("ignore::localsvm.GridEdgeWarning")
 
@@ -107,3 +109,11 @@ def test_effort_decides_members_and_grid():
     assert len(fast.members_) == 1
     rows = pd.DataFrame(X)
     assert len(LocalSVR(effort="fast", members=2).fit(rows, y).members_) <= 2
+
+
+def test_more_than_100_classes_have_one_member_unless_more_are_asked_for():
+    few, many = (Probabilities((1 / count,) * count) for count in (100, 101))
+    assert count_members(LocalSVC(), few) == 4
+    assert count_members(LocalSVC(), many) == 1
+    assert count_members(LocalSVC(members=2), many) == 2
+    assert count_members(LocalSVC(effort="best"), many) == 8

@@ -5,6 +5,7 @@ import shutil
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.ml import PipelineModel, Transformer
@@ -149,6 +150,36 @@ def test_the_old_model_outlives_a_save_that_fails(model, tmp_path):
     assert without_seconds(found.toLocal().model_) == without_seconds(model.toLocal().model_)
     found.write().overwrite().save(path)
     assert len(versions_in(tmp_path)) == 1
+
+
+def test_of_two_saves_to_a_path_at_the_same_time_one_is_kept_whole(model, tmp_path, monkeypatch):
+    """The second begins when the first has its cells, and deletes them with what it found there."""
+    path = str(tmp_path / "model")
+    model.save(path)
+    first, second = (LocalSVMClassificationModel.load(path) for _ in range(2))
+    check_cells = first._parts.check_cells
+
+    def check_and_save_the_second(numbers):
+        check_cells(numbers)
+        second.write().overwrite().save(path)
+
+    monkeypatch.setattr(first._parts, "check_cells", check_and_save_the_second)
+    with pytest.raises(InvalidFile, match="another program has saved to the directory"):
+        first.write().overwrite().save(path)
+    assert len(versions_in(tmp_path)) == 1
+    again = LocalSVMClassificationModel.load(path)
+    assert without_seconds(again.toLocal().model_) == without_seconds(model.toLocal().model_)
+
+
+def test_a_version_without_cells_does_not_hide_a_complete_one(model, tmp_path):
+    model.save(str(tmp_path))
+    (complete,) = versions_in(tmp_path)
+    (headline,) = pq.read_table(tmp_path / complete / "headline").to_pylist()
+    later = {**headline, "number": headline["number"] + 1, "version": "version-0123456789abcdef"}
+    folder = tmp_path / later["version"] / "headline"
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist([later]), folder / "part.parquet")
+    assert LocalSVMClassificationModel.load(str(tmp_path)).n_cells == model.n_cells
 
 
 class Unsaved(Transformer):

@@ -14,8 +14,8 @@ _Class = TypeVar("_Class", bound=type)
 _PARAMETERS = """
 effort : {"fast", "default", "best"}, default="default"
     How much work a fit of the logistic or the squared loss may take; it decides `members` and `grid`
-    where these are None. "fast": one model on 5 widths and 9 lams; "default": one on 10 and 10; "best":
-    eight on 10 and 17.
+    where these are None. "fast": one model on 5 widths and 9 lams; "default": four on the same grid, one
+    for more than 100 classes; "best": eight on 10 widths and 17 lams.
 members : int, optional
     Number of models that predict together. They differ in partition, folds, feature weights and
     scaling, and the mean of their scores is weighted by out-of-fold losses; those without a

@@ -38,6 +38,7 @@ _WAYS_OF_NUMBERS = (
     MemberColumns("plain", True, "minmax"),
 )
 _MOST_TRANSFORMED = 1000  # columns of numbers: more are words or pixels
+_MOST_CLASSES_OF_ENSEMBLES = 100  # a member of 300 classes in 3000 rows takes 90 processor seconds
 _GRID_ALONE = Grid()  # of losses that are not averaged over an ensemble
 EFFORTS = tuple(_EFFORTS)
 
@@ -62,13 +63,18 @@ def count_members(estimator: Any, reduction: Reduction) -> int:
     """Return the number of members of an ensemble."""
     averaged = is_averaged(reduction)
     if estimator.members is None:
-        return _EFFORTS[estimator.effort].members if averaged else 1
+        by_effort = _EFFORTS[estimator.effort].members if averaged else 1
+        return 1 if estimator.effort == "default" and _has_many_classes(reduction) else by_effort
     if estimator.members > 1 and reduction.is_classification and not averaged:
         raise InvalidParameter(
             f"members={estimator.members}: the scores of the {reduction.loss.name} loss are not averaged over members. "
             "Pass members=1, or loss='logistic'."
         )
     return int(estimator.members)
+
+
+def _has_many_classes(reduction: Reduction) -> bool:
+    return isinstance(reduction, Probabilities) and reduction.n_classes > _MOST_CLASSES_OF_ENSEMBLES
 
 
 def member_columns(scaling: str | None, count: int, table: Table) -> list[MemberColumns]:

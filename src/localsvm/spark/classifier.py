@@ -85,8 +85,8 @@ class LocalSVMClassifier(LocalSVMEstimator, ClassifierParams):
     """Support vector classification on Spark, with all hyper-parameters selected by cross-validation in each cell.
 
     Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
-    cells and trains these with the code of `localsvm.LocalSVC`. The model is the one that `LocalSVC` fits to the same
-    rows, to the bit, for any number of partitions and workers.
+    cells and trains these with the code of `localsvm.LocalSVC`. The model is the one that `LocalSVC(members=1)` fits to
+    the same rows, to the bit, for any number of partitions and workers.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class LocalSVMRegressor(LocalSVMEstimator, RegressorParams):
 
     Rows are partitioned into coarse cells; one shuffle sends each coarse cell to one task, which partitions it into
     cells and trains these with the code of `localsvm.LocalSVR`. The model is the one that the estimators of `localsvm`
-    fit to the same rows, to the bit.
+    with `members=1` fit to the same rows, to the bit.
 
     Parameters
     ----------

@@ -7,8 +7,9 @@ Input: a `DistributedModel` and the metadata of Spark (class and parameters). Ou
     directory/version-<id>/headline        one row: number of the version, metadata, and everything but the cells
 
 A version exists once its headline does, which is a single file and is written last; of several, the one with the
-highest number counts. To overwrite a model is to write another version and then to delete the old one: whatever fails,
-the directory has one of them.
+highest number counts. To overwrite a model is to write another version and then to delete those that were there before:
+whatever fails, the directory has one of them. Also of several programs that save at the same time, one is not deleted:
+who deletes a version has listed it before writing its own, so that two never delete each other's.
 """
 
 from __future__ import annotations
@@ -57,7 +58,10 @@ def find_version(path: str, session: SparkSession) -> Version | None:
         if not is_missing_path(error):
             raise
         rows = []
-    return max((Version(**row) for row in rows), key=lambda found: found.number, default=None)
+    found = [Version(**row) for row in rows]
+    if len(found) > 1:  # another program may have deleted the cells of one before its headline was written
+        found = [version for version in found if files_in(f"{path}/{version.version}/cells", session)]
+    return max(found, key=lambda version: (version.number, version.version), default=None)
 
 
 # ------------------------------------------------------------------------------------------- save
@@ -130,6 +134,9 @@ def _write_version(folder: str, new: Version, cells: DataFrame, model: Distribut
     model.check_cells(_read_cells(folder, session).select("cell").toArrow().column("cell").to_pylist())
     row = pa.Table.from_pylist([vars(new)], schema=arrow_schema(_HEADLINE))
     session.createDataFrame(row).coalesce(1).write.parquet(f"{folder}/headline")
+    if not files_in(f"{folder}/cells", session):
+        delete_folder(folder, session)
+        raise InvalidFile(f"another program has saved to the directory of {folder!r} at the same time. Save again.")
 
 
 # ------------------------------------------------------------------------------------------- load

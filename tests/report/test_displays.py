@@ -155,9 +155,11 @@ def test_reliability_is_drawn_from_rows_as_from_an_evaluation(models, kind):
     model = models(kind)
     display = ReliabilityDisplay.from_estimator(model.estimator, model.X, model.y)
     assert display.bins == ReliabilityDisplay.from_evaluation(model.evaluation).bins
-    line = display.ax_.lines[1]
-    np.testing.assert_allclose(line.get_xdata(), [bin.predicted for bin in display.bins])
-    np.testing.assert_allclose(line.get_ydata(), [bin.observed for bin in display.bins])
+    curve, points = display.ax_.lines[1:]
+    for line in curve, points:
+        np.testing.assert_allclose(line.get_xdata(), [bin.predicted for bin in display.bins])
+    np.testing.assert_allclose(points.get_ydata(), [bin.observed for bin in display.bins])
+    assert (np.diff(curve.get_ydata()) >= 0).all()
     display.figure_.canvas.draw()
 
 

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.isotonic import isotonic_regression
 
+from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
 from localsvm.evaluation.evaluator import Evaluator
 from localsvm.evaluation.result import Evaluation, Pairs, ReliabilityBin
@@ -64,7 +66,8 @@ class ReliabilityDisplay(EvaluationDisplay):
     """Reliability diagram: observed frequencies against predicted probabilities, with 95 % intervals.
 
     For quantiles: the fraction of targets at or below the prediction, against the level. Points on the diagonal are
-    perfectly calibrated. The bars at the bottom show how many rows each bin of probabilities has.
+    perfectly calibrated. The line is the increasing curve that is nearest to the points (isotonic regression;
+    Dimitriadis, Gneiting, Jordan 2021). The bars at the bottom show how many rows each bin of probabilities has.
 
     Parameters
     ----------
@@ -111,14 +114,21 @@ class ReliabilityDisplay(EvaluationDisplay):
             )
         return cls(evaluation.reliability, _labels(evaluation)).plot(ax, **kwargs)
 
+    def curve(self) -> FloatArray:
+        """Return the increasing curve at the bins that is nearest to their observed frequencies."""
+        observed, rows = [bin.observed for bin in self.bins], [bin.share for bin in self.bins]
+        return np.asarray(isotonic_regression(observed, sample_weight=rows))
+
     def _draw(self, ax: Axes, **kwargs: Any) -> None:
-        """Draw diagonal, intervals, line and bars."""
+        """Draw diagonal, intervals, curve, points and bars."""
         x = np.array([bin.predicted for bin in self.bins])
         observed = np.array([bin.observed for bin in self.bins])
         ax.plot([0, 1], [0, 1], color=INK["muted"], linewidth=1, linestyle=(0, (4, 3)))
         ax.vlines(x, [b.low for b in self.bins], [b.high for b in self.bins], color=ACCENT["accent"], linewidth=1.4)
-        options: dict[str, Any] = {"color": ACCENT["accent"], "linewidth": 1.6, "marker": "o", "markersize": 4.5}
-        ax.plot(x, observed, **(options | {"markeredgecolor": INK["surface"], "markeredgewidth": 0.8} | kwargs))
+        options: dict[str, Any] = {"color": ACCENT["accent"], "linewidth": 1.6}
+        ax.plot(x, self.curve(), **(options | kwargs))
+        edge: dict[str, Any] = {"markeredgecolor": INK["surface"], "markeredgewidth": 0.8}
+        ax.plot(x, observed, "o", color=ACCENT["accent"], markersize=4.5, **edge)
         has_bars = any(bin.share < 1 for bin in self.bins)  # every row is in the bins of all quantile levels
         if has_bars:
             self._draw_bars(ax, x)

@@ -224,7 +224,8 @@ def _test_plots(evaluation: Evaluation) -> Iterator[Plot]:
             lambda ax: ReliabilityDisplay.from_evaluation(evaluation, ax=ax),
             "reliability",
             f"Calibration of {'quantile levels' if of_levels else 'probabilities'}",
-            f"Points on the diagonal are perfectly calibrated. Vertical lines are 95 % confidence intervals.{bars}",
+            f"Points on the diagonal are perfectly calibrated; vertical lines are 95 % confidence intervals. The curve "
+            f"is the increasing one that is nearest to the points.{bars}",
         )
     for number, pairs in enumerate(evaluation.pairs[:_MOST_TARGETS]):
         yield _plot(

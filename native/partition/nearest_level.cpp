@@ -6,6 +6,72 @@
 
 namespace localsvm::LOCALSVM_LEVEL {
 
+namespace {
+
+// The nearest center so far in every lane, and the first of its register.
+struct Nearest {
+  vf distance;
+  vi first;
+};
+
+// H points against V registers of centers, the first of which is number `first`.
+template <int H, int V>
+inline void update(const float* const* x, const float* panels, int n_centers, int n_features, int first,
+                   Nearest* nearest) {
+  vf sum[H][V] = {};
+  const float* center[V];
+  for (int v = 0; v < V; ++v) center[v] = panels + place_in_panels(first + v * W, n_features);
+  for (int k = 0; k < n_features; ++k)
+    LOCALSVM_UNROLL for (int v = 0; v < V; ++v) {
+      const vf c = load(center[v] + static_cast<size_t>(k) * kPad);
+      LOCALSVM_UNROLL for (int a = 0; a < H; ++a) {
+        const vf e = x[a][k] - c;
+        sum[a][v] += e * e;
+      }
+    }
+  for (int v = 0; v < V; ++v) {
+    const vi inside = lanes() < n_centers - (first + v * W);
+    for (int a = 0; a < H; ++a) {
+      const vi closer = (sum[a][v] < nearest[a].distance) & inside;
+      nearest[a].distance = select(closer, sum[a][v], nearest[a].distance);
+      nearest[a].first = (splat(first + v * W) & closer) | (nearest[a].first & ~closer);
+    }
+  }
+}
+
+template <int H>
+inline void nearest_of(const float* const* x, const float* panels, int n_centers, int n_features, int32_t* labels,
+                       float* distances) {
+  constexpr int V = 8 / H, kPadded = kPad / W;
+  const int ld = (n_centers + kPad - 1) / kPad * kPadded;  // registers
+  Nearest nearest[H];
+  for (int a = 0; a < H; ++a) nearest[a] = {splat(INFINITY), splat(0)};
+  int v = 0;
+  for (; v + V <= ld; v += V) update<H, V>(x, panels, n_centers, n_features, v * W, nearest);
+  for (; v < ld; ++v) update<H, 1>(x, panels, n_centers, n_features, v * W, nearest);
+  for (int a = 0; a < H; ++a) {
+    float distance[W];
+    int32_t first[W];
+    store(distance, nearest[a].distance);
+    store(first, nearest[a].first);
+    labels[a] = 0, distances[a] = INFINITY;
+    for (int lane = 0; lane < W; ++lane) {
+      const int32_t label = first[lane] + lane;
+      if (distance[lane] < distances[a] || (distance[lane] == distances[a] && label < labels[a]))
+        labels[a] = label, distances[a] = distance[lane];
+    }
+  }
+}
+
+}  // namespace
+
+void nearest_in_panels(const float* const* x, int count, const float* panels, int n_centers, int n_features,
+                       int32_t* labels, float* distances) {
+  int a = 0;
+  for (; a + 4 <= count; a += 4) nearest_of<4>(x + a, panels, n_centers, n_features, labels + a, distances + a);
+  for (; a < count; ++a) nearest_of<1>(x + a, panels, n_centers, n_features, labels + a, distances + a);
+}
+
 void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
             int32_t* labels) {
   constexpr int kVectors = kPad / W > 4 ? kPad / W : 4;

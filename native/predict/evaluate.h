@@ -1,13 +1,15 @@
-// Decision values of many points against the support vectors of one cell, in blocks.
+// Decision values of many rows, each by the functions of its own cell.
 #pragma once
 
-#include "simd/ops.h"
+#include <vector>
+
+#include "predict/packed_cell.h"
 
 namespace localsvm {
 
-// f (points x outputs) = sum_s coef (outputs x support) k(point, s), all row-major.  Memory beyond the arguments: one
-// copy of the support vectors and a block of points.
-void evaluate_cell(Kernel kernel, float width, const float* points, int n_points, int n_features,
-                   const float* support_vectors, int n_support, const float* coefficients, int n_outputs, float* f);
+// values (rows x outputs) by cells[slot]; rows of slot -1 stay as they are.  All cells have the same outputs.
+// The value of a row depends on no other row, nor on the number of threads.
+void evaluate_rows(const float* points, const std::vector<int>& slots, const std::vector<const PackedCell*>& cells,
+                   int n_threads, double* values);
 
 }  // namespace localsvm

@@ -52,6 +52,7 @@ void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole);
 void require_lams(const std::vector<double>& lams);
 
 void bind_cell(nanobind::module_& m);
+void bind_data(nanobind::module_& m);
 void bind_square_cell(nanobind::module_& m);
 void bind_memory(nanobind::module_& m);
 void bind_partition(nanobind::module_& m);

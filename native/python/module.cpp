@@ -130,6 +130,7 @@ NB_MODULE(_native, m) {
   m.def("available_simd_levels", &level_names);
   m.def("set_simd_level", &choose_level, "name"_a);
   bind_cell(m);
+  bind_data(m);
   bind_square_cell(m);
   bind_memory(m);
   bind_partition(m);

@@ -2,8 +2,13 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
-#include <limits>
+#include <nanobind/stl/pair.h>
 
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "partition/center_tree.h"
 #include "partition/centers.h"
 #include "partition/hashes.h"
 #include "python/bindings.h"
@@ -59,9 +64,40 @@ nb::tuple split(Matrix X, DoubleVector counts,
                         to_numpy(std::move(splitting.distances), {n}));
 }
 
+using Children = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+void make_tree(CenterTree* self, int n_features, nb::list nodes) {
+  require(n_features >= 1, "centers need a feature");
+  const auto tree = std::make_unique<CenterTree>(n_features);
+  for (const nb::handle node : nodes) {
+    const auto [centers, children] = nb::cast<std::pair<Matrix, Children>>(node);
+    require(centers.shape(0) >= 1 && centers.shape(0) < std::numeric_limits<int32_t>::max(), "a node needs centers");
+    require(centers.shape(1) == static_cast<size_t>(n_features), "all nodes have the same number of features");
+    require(children.shape(0) == centers.shape(0), "one child per center");
+    tree->add_node(centers.data(), children.data(), static_cast<int>(centers.shape(0)));
+  }
+  require(tree->ends_in_leaves(), "nodes must come after their parents");
+  new (self) CenterTree(std::move(*tree));
+}
+
+nb::tuple descend(const CenterTree& tree, Matrix X) {
+  const size_t n = X.shape(0);
+  require(X.shape(1) == static_cast<size_t>(tree.n_features()), "rows and centers need the same number of features");
+  std::vector<int32_t> leaves(n);
+  std::vector<float> squared(n);
+  {
+    nb::gil_scoped_release unlocked;
+    tree.descend(X.data(), n, leaves.data(), squared.data());
+  }
+  return nb::make_tuple(to_numpy(std::move(leaves), {n}), to_numpy(std::move(squared), {n}));
+}
+
 }  // namespace
 
 void bind_partition(nb::module_& m) {
+  nb::class_<CenterTree>(m, "CenterTree", "Nodes of centers, packed.")
+      .def("__init__", &make_tree, "n_features"_a, "nodes"_a)
+      .def("descend", &descend, "X"_a);
   m.def("content_hash", &hashes<float>, "X"_a, "seed"_a);
   m.def("content_hash", &hashes<double>, "X"_a, "seed"_a);
   m.def("nearest_centers", &nearest, "X"_a, "centers"_a, "token"_a.none() = nb::none());

@@ -27,6 +27,10 @@ void sum_lanes(float* lanes, int n, float* y);
 void add_differences(Kernel kernel, const float* const* x, int count, const float* const* slopes, const float* c,
                      const float* panels, int n_features, Range columns, double* const* out);
 
+// In evaluate_level.cpp.
+void evaluate(const SupportView& support, const float* points, const float* sizes, int n_points, int n_features,
+              double* f);
+
 // In extrapolation_level.cpp.
 PlaneSums plane_sums(const float* beta, const float* r, const ExtrapolationArrays& at, Range range);
 int point_of_plane(const LoopArrays& loop, const ExtrapolationArrays& at, float x, float y, Range range, float* point,
@@ -36,6 +40,8 @@ double apply_extrapolation(const LoopArrays& loop, const float* point, const dou
                            const ExtrapolationArrays& at, Range range);
 
 // In nearest_level.cpp.
+void nearest_in_panels(const float* const* x, int count, const float* panels, int n_centers, int n_features,
+                       int32_t* labels, float* distances);
 void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
             int32_t* labels);
 

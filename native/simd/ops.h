@@ -66,11 +66,20 @@ struct Scan {
 // all features, each of kPad samples, so that the next feature is kPad further.
 inline size_t place_in_panels(size_t i, int n_features) { return i / kPad * kPad * n_features + i % kPad; }
 
-// Support vectors for evaluation; ld is a multiple of 2 kPad.
+// How the exponent of a kernel 2^-d is computed: expanded, in units in which d has no factor,
+//
+//   gauss: d = |x|^2 + |s|^2 - 2 x's,   laplace: the root of that,   manhattan: d = 2 sum_k max(x_k, s_k) - sum x - sum s
+//
+// which cancels where x and s are far from the origin, or by differences x_k - s_k.
+enum class Form : int { gauss, laplace, manhattan, gauss_differences, laplace_differences, manhattan_differences };
+
+// Support vectors for evaluation; ld is a multiple of kPad.  Expanded, panels have twice the features; sizes, and those
+// of points, are -|s|^2, or sum s for the Manhattan distance, for which points have twice their features, too.
 struct SupportView {
+  Form form;
   const float* panels;  // of kPad support vectors
-  const float* norms;   // |s|^2, or nullptr: take differences, which do not cancel
-  float far;            // with norms: points of larger |x|^2 are so far from all support vectors that f is 0
+  const float* sizes;   // expanded
+  float minus_scale;    // by differences: the exponent of 2 is minus_scale d
   const float* coef;    // coef[o*ld + s], zero in the padding
   size_t ld;
   int n_outputs;
@@ -211,9 +220,14 @@ struct Ops {
   // four.
   void (*sum_lanes)(float* lanes, int n, float* y);
 
-  // f[p*n_outputs + o] = sum_s coef[o*ld + s] k(x_p, s) for every point p.
-  void (*evaluate)(Kernel kernel, float width, const float* points, int n_points, int n_features,
-                   const SupportView& support, float* f);
+  // f[p*n_outputs + o] += sum_s coef[o*ld + s] k(x_p, s) for every point p, with sizes[p] if distances are expanded.
+  void (*evaluate)(const SupportView& support, const float* points, const float* sizes, int n_points, int n_features,
+                   double* f);
+
+  // The nearest of n_centers centers in panels of kPad, for `count` points, and its squared distance; the first of ties,
+  // and where all distances are infinite.  Rounds like update_nearest.
+  void (*nearest_in_panels)(const float* const* x, int count, const float* panels, int n_centers, int n_features,
+                            int32_t* labels, float* distances);
 
   // For every row j of XT (feature-major, ld rows): if ||x_j - center||^2 < nearest[j], sets nearest[j] and labels[j].
   // Ties keep their label.  Rounds alike at every level.

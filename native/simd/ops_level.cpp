@@ -237,88 +237,6 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
   }
 }
 
-// Points that are compared with two vectors of support vectors at a time: as many as fit into registers.
-constexpr int kTogether = 4;
-
-// Their distances, feature by feature.
-template <bool kManhattan>
-inline void differences(const float* const* x, int n_features, const float* const* s, vf (*d)[2]) {
-  for (int k = 0; k < n_features; ++k)
-    for (int v = 0; v < 2; ++v) {
-      const vf s_k = load(s[v] + static_cast<size_t>(k) * kPad);
-      for (int a = 0; a < kTogether; ++a) add_distance<kManhattan>(s_k - x[a][k], d[a][v]);
-    }
-}
-
-// Squared distances as |x|^2 + |s|^2 - 2 x's: half the operations, where cancellation does no harm.
-inline void expanded(const float* const* x, const float* x_norms, int n_features, const float* const* s,
-                     const float* norms, vf (*d)[2]) {
-  for (int k = 0; k < n_features; ++k) {
-    const vf s0 = load(s[0] + static_cast<size_t>(k) * kPad), s1 = load(s[1] + static_cast<size_t>(k) * kPad);
-    for (int a = 0; a < kTogether; ++a) {
-      d[a][0] += s0 * x[a][k];
-      d[a][1] += s1 * x[a][k];
-    }
-  }
-  for (int a = 0; a < kTogether; ++a)
-    for (int v = 0; v < 2; ++v) d[a][v] = vmax(load(norms + v * W) + x_norms[a] - 2.0f * d[a][v], splat(0.0f));
-}
-
-// Kernel values of some points and two vectors of support vectors, the first of which is number `first`.
-inline void kernel_block(Kernel kernel, vf scale, const float* const* x, const float* x_norms, int n_features,
-                         const SupportView& support, size_t first, vf (*d)[2]) {
-  const float* s[2];
-  for (int v = 0; v < 2; ++v) s[v] = support.panels + place_in_panels(first + v * W, n_features);
-  if (support.norms)
-    expanded(x, x_norms, n_features, s, support.norms + first, d);
-  else if (kernel == Kernel::manhattan)
-    differences<true>(x, n_features, s, d);
-  else
-    differences<false>(x, n_features, s, d);
-  for (int a = 0; a < kTogether; ++a)
-    for (int v = 0; v < 2; ++v) d[a][v] = kernel_of(kernel, d[a][v], scale);
-}
-
-// Support vectors stay in the cache while all points are compared with a part of them.  Every value is summed over
-// features, then over the support vectors of a part in float, then over parts: an order that does not depend on the
-// other points.
-void evaluate(Kernel kernel, float width, const float* points, int n_points, int n_features, const SupportView& support,
-              float* f) {
-  constexpr size_t kPart = 512;
-  const vf scale = kernel_scale(kernel, width);
-  const size_t ld = support.ld;
-  const int n_outputs = support.n_outputs;
-  for (size_t o = 0; o < static_cast<size_t>(n_points) * n_outputs; ++o) f[o] = 0;
-  for (size_t part = 0; part < ld; part += kPart) {
-    const size_t stop = part + kPart < ld ? part + kPart : ld;
-    for (int p = 0; p < n_points; p += kTogether) {
-      const int height = n_points - p < kTogether ? n_points - p : kTogether;
-      const float* x[kTogether];
-      float x_norms[kTogether] = {};
-      for (int a = 0; a < kTogether; ++a) {
-        x[a] = points + static_cast<size_t>(p + (a < height ? a : 0)) * n_features;
-        for (int k = 0; k < n_features; ++k) x_norms[a] += x[a][k] * x[a][k];
-      }
-      for (int o0 = 0; o0 < n_outputs; o0 += 4) {
-        const int n_out = n_outputs - o0 < 4 ? n_outputs - o0 : 4;
-        vf acc[4][kTogether] = {};
-        for (size_t s = part; s < stop; s += 2 * W) {
-          vf k[kTogether][2] = {};
-          kernel_block(kernel, scale, x, x_norms, n_features, support, s, k);
-          for (int o = 0; o < n_out; ++o) {
-            const float* c = support.coef + (o0 + o) * ld + s;
-            for (int a = 0; a < kTogether; ++a) acc[o][a] += load(c) * k[a][0] + load(c + W) * k[a][1];
-          }
-        }
-        for (int o = 0; o < n_out; ++o)
-          for (int a = 0; a < height; ++a)
-            if (!support.norms || x_norms[a] <= support.far)
-              f[static_cast<size_t>(p + a) * n_outputs + o0 + o] += static_cast<float>(sum(acc[o][a]));
-      }
-    }
-  }
-}
-
 }  // namespace
 
 #define LOCALSVM_STRING_(x) #x
@@ -354,6 +272,7 @@ const Ops kOps = {
     add_across,
     sum_lanes,
     evaluate,
+    nearest_in_panels,
     update_nearest,
 };
 

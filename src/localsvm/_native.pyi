@@ -193,13 +193,40 @@ def solve_paths(
 ) -> PathSolutions: ...
 def distances(X: NDArray[np.float32], rows: Sequence[int], kernel: str) -> NDArray[np.float32]: ...
 def kernel_values(kernel: str, width: float, distances: NDArray[np.float32]) -> NDArray[np.float32]: ...
-def evaluate(
-    points: NDArray[np.float32],
-    support_vectors: NDArray[np.float32],
-    coefficients: NDArray[np.float32],
-    kernel: str,
-    width: float,
+def scale_affine(
+    X: NDArray[np.floating], shift: NDArray[np.float64], factor: NDArray[np.float64]
 ) -> NDArray[np.float32]: ...
+def scale_to_ranks(
+    X: NDArray[np.floating], knots: NDArray[np.float64], ranks: NDArray[np.float64], ends: NDArray[np.int64]
+) -> NDArray[np.float32]: ...
+def all_finite(X: NDArray[np.floating]) -> bool: ...
+
+class PackedCell:
+    """The functions of a cell, packed for evaluation: constants plus sums of kernels, clipped at bounds."""
+
+    def __init__(self, n_features: int, constants: NDArray[np.float64], bounds: NDArray[np.float64]) -> None: ...
+    def add_sum(
+        self,
+        support_vectors: NDArray[np.float32],
+        coefficients: NDArray[np.float32],
+        outputs: Sequence[int],
+        kernel: str,
+        width: float,
+    ) -> None: ...
+    def values(self, points: NDArray[np.float32]) -> NDArray[np.float64]: ...
+    @property
+    def n_bytes(self) -> int: ...
+
+def evaluate_cells(
+    points: NDArray[np.float32],
+    labels: NDArray[np.int32],
+    present: NDArray[np.int32],
+    cells: list[PackedCell],
+    values: NDArray[np.float64],
+    n_threads: int = 1,
+) -> None:
+    """Set the values (point, output) of the points whose label is present, each by the cell of that label."""
+
 def gradients(
     points: NDArray[np.float32],
     support_vectors: NDArray[np.float32],
@@ -221,6 +248,14 @@ def simd_level() -> str: ...
 def available_simd_levels() -> list[str]: ...
 def set_simd_level(name: str) -> None: ...
 def content_hash(X: NDArray[np.floating], seed: int) -> NDArray[np.uint64]: ...
+
+class CenterTree:
+    """Nodes of centers, packed: the child of a center is another node, or -1 - the number of a leaf."""
+
+    def __init__(self, n_features: int, nodes: list[tuple[NDArray[np.float32], NDArray[np.int64]]]) -> None: ...
+    def descend(self, X: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """Return the leaf of every row, and its squared distance from the leaf's center."""
+
 def nearest_centers(
     X: NDArray[np.float32], centers: NDArray[np.float32], token: CancelToken | None = None
 ) -> tuple[NDArray[np.int32], NDArray[np.float32]]: ...

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import reference
+from evaluated import evaluate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from localsvm import _native
-from localsvm._native import evaluate, gradients, mean_squared_gradients
+from localsvm._native import gradients, mean_squared_gradients
 
 KERNELS = ("gauss", "laplace", "manhattan")
 EXP_ERROR = 2e-7

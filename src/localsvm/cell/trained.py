@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from localsvm._native import evaluate, gradients, mean_squared_gradients
+from localsvm._native import PackedCell, gradients, mean_squared_gradients
 from localsvm.cell.path import SKIPPED, STATUS
 from localsvm.cell.settings import CellSettings, CellTask
 from localsvm.data.content import Keys
@@ -48,10 +48,14 @@ class CellFunctions:
 
     def values(self, points: Float32Array) -> FloatArray:
         """Return the outputs (n_points, n_outputs) at scaled points."""
-        out = np.full((len(points), len(self.constants)), self.constants)
+        return self.packed(points.shape[1]).values(np.ascontiguousarray(points))
+
+    def packed(self, n_features: int) -> PackedCell:
+        """Return the functions as the core evaluates them."""
+        packed = PackedCell(n_features, self.constants, self.bounds)
         for part in self.sums:
-            out[:, part.outputs] += evaluate(points, part.support_vectors, part.coefficients, self.kernel, part.width)
-        return np.clip(out, *self.bounds.T, out=out)
+            packed.add_sum(part.support_vectors, part.coefficients, part.outputs.tolist(), self.kernel, part.width)
+        return packed
 
     def gradients(self, points: Float32Array, values: FloatArray) -> FloatArray:
         """Return the derivatives (n_points, n_outputs, n_features) of the values by the scaled features.

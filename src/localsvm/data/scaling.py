@@ -6,11 +6,13 @@ Enters: float rows. Leaves: float32 rows on comparable scales, as the width of a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm import _native
 from localsvm.data.source import RowSource, column_ends
 from localsvm.errors import InvalidData, InvalidParameter
 
@@ -31,14 +33,7 @@ class AffineScaling:
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scale rows."""
-        with np.errstate(over="ignore"):
-            # Halves first: the difference of two finite numbers may overflow, that of their halves cannot.
-            wide = X.astype(np.float64)
-            wide /= 2
-            wide -= self.shift / 2
-            wide *= self.factor
-            wide *= 2
-            return wide.astype(np.float32)
+        return _native.scale_affine(np.ascontiguousarray(X), self.shift, self.factor)
 
     def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the derivatives of the scaled columns by the given ones, at rows."""
@@ -71,10 +66,13 @@ class QuantileScaling:
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scale rows."""
-        out = np.empty(X.shape, dtype=np.float32)
-        for j, (knots, ranks) in enumerate(zip(self.knots, self.ranks, strict=True)):
-            out[:, j] = np.interp(X[:, j], knots, ranks)
-        return out
+        return _native.scale_to_ranks(np.ascontiguousarray(X), *self._joined)
+
+    @cached_property
+    def _joined(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+        """Knots and ranks of all columns, and where each column ends."""
+        ends = np.cumsum([len(knots) for knots in self.knots], dtype=np.int64)
+        return np.concatenate(self.knots), np.concatenate(self.ranks), ends
 
     def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the derivatives of the scaled columns by the given ones, at rows.

@@ -52,7 +52,7 @@ class Calibration:
     absent: FloatArray
     """Probability of a class in a cell that has none of its samples, (n_cells, n_classes)."""
 
-    def probability(self, values: FloatArray, cell: IntArray) -> FloatArray:
+    def probability(self, values: FloatArray, cell: Integers) -> FloatArray:
         """Return P(y = +1) of two classes; above 1/2 exactly where the decision value is not negative."""
         values = np.asarray(values, dtype=np.float64)
         positive = values >= 0
@@ -62,7 +62,7 @@ class Calibration:
         right = np.where(self.present[cell, other], 1.0 / (1.0 + factor), 1.0 - self.absent[cell, other])
         return np.where(positive, right, 1.0 - right)
 
-    def probabilities(self, scores: FloatArray, cell: IntArray) -> FloatArray:
+    def probabilities(self, scores: FloatArray, cell: Integers) -> FloatArray:
         """Return the probabilities of all classes; the largest score has the largest, the first of equal ones."""
         distance, predicted = _distances(scores)
         factor = _factors(distance, self.increments[cell, predicted][:, None, :])

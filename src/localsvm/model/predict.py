@@ -1,4 +1,4 @@
-"""Prediction: rows are scaled and assigned a group at a time, then each cell evaluates its rows.
+"""Prediction: rows are scaled and assigned to cells a group at a time, then the core evaluates each by its cell.
 
 Enters: a `LocalModel` and rows. Leaves: the scores or the probabilities of every row, in the order of the rows. Memory
 is bounded by the size of a group; blocks of rows are evaluated in parallel.
@@ -6,7 +6,7 @@ is bounded by the size of a group; blocks of rows are evaluated in parallel.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,7 @@ from localsvm.tasks import Probabilities
 BLOCK_ROWS = 4096
 """Rows that are evaluated at a time."""
 
-_GROUP_VALUES = 1 << 24  # numbers that are scaled and grouped by cell at a time: 64 MB
+_GROUP_VALUES = 1 << 24  # numbers that are scaled, or evaluated, and grouped by cell at a time: 64 or 128 MB
 _FEW_ROWS = 64  # too few for a second thread
 
 Evaluate = Callable[[int, NDArray[np.float32]], FloatArray]
@@ -34,7 +34,7 @@ Evaluate = Callable[[int, NDArray[np.float32]], FloatArray]
 
 def predict_scores(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1) -> FloatArray:
     """Return the scores (n_rows, n_scores) of every row of X."""
-    return evaluate_rows(model, X, partial(cell_scores, model), (model.reduction.n_scores,), n_threads)[0]
+    return _scores_and_cells(model, X, n_threads)[0]
 
 
 def predict_probabilities(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1) -> FloatArray:
@@ -44,12 +44,66 @@ def predict_probabilities(model: LocalModel, X: RowSource | ScaledRows, n_thread
 
 def predict_classes(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1) -> tuple[FloatArray, FloatArray]:
     """Return the scores and the probabilities of every row of X, for the cost of one of them."""
-    shape = (model.reduction.n_scores,)
-    scores, cells = evaluate_rows(model, X, partial(cell_scores, model), shape, n_threads)
+    scores, cells = _scores_and_cells(model, X, n_threads)
     if isinstance(model.reduction, Probabilities):
         return scores, model.reduction.probabilities(scores)
     assert model.calibration is not None, "other classifiers are calibrated"
     return scores, _probabilities(model.calibration, scores, cells, n_threads)
+
+
+def _scores_and_cells(
+    model: LocalModel, X: RowSource | ScaledRows, n_threads: int
+) -> tuple[FloatArray, NDArray[np.integer]]:
+    """Return the scores of every row, and its cell; where cells are averaged, cell 0."""
+    if model.averages:
+        return evaluate_rows(model, X, partial(cell_scores, model), (model.reduction.n_scores,), n_threads)
+    rows = X if isinstance(X, ScaledRows) else ScaledRows(X, model.scaling)
+    if len(rows) <= _FEW_ROWS:
+        points = rows.take(slice(0, len(rows)))
+        labels = _assign(model, points)
+        return model.reduction.scores(model.packed.values(points, labels)), labels
+    scores, cells = np.empty((len(rows), model.reduction.n_scores)), np.empty(len(rows), dtype=np.int32)
+    size = block_rows(max(rows.n_features, model.reduction.n_outputs), BLOCK_ROWS)
+    with thread_map(n_threads) as each:
+        for group in _groups(model, rows):
+            points, cells[group] = _scale_and_assign(model, rows, group, each)
+            values = model.packed.values(points, cells[group], n_threads)
+            _fill_scores(model, values, scores[group], size, each)
+    return scores, cells
+
+
+def _fill_scores(model: LocalModel, values: FloatArray, scores: FloatArray, size: int, each: ThreadMap) -> None:
+    def fill(block: slice) -> None:
+        scores[block] = model.reduction.scores(values[block])
+
+    for_each(each, fill, row_blocks(0, len(scores), size))
+
+
+def _groups(model: LocalModel, rows: ModelRows) -> Iterator[slice]:
+    """Yield the rows that are in memory at a time."""
+    width = max(rows.n_features, model.reduction.n_outputs)
+    return row_blocks(0, len(rows), max(1, _GROUP_VALUES // width))
+
+
+def _assign(model: LocalModel, points: NDArray[np.float32]) -> NDArray[np.int32]:
+    """Return the cells of scaled points."""
+    found = check_assignment(model.partition.assign(points), len(points), len(model.cells))
+    return np.ascontiguousarray(found, dtype=np.int32)
+
+
+def _scale_and_assign(
+    model: LocalModel, rows: ModelRows, group: slice, each: ThreadMap
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    """Return the rows of a group, scaled, and their cells."""
+    n_rows = group.stop - group.start
+    points, cells = np.empty((n_rows, rows.n_features), dtype=np.float32), np.empty(n_rows, dtype=np.int32)
+
+    def assign(block: slice) -> None:
+        points[block] = rows.take(slice(group.start + block.start, group.start + block.stop))
+        cells[block] = _assign(model, points[block])
+
+    for_each(each, assign, row_blocks(0, n_rows, block_rows(rows.n_features, BLOCK_ROWS)))
+    return points, cells
 
 
 def assign_rows(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1) -> NDArray[np.intp]:
@@ -58,8 +112,7 @@ def assign_rows(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1
     cells = np.empty(len(rows), dtype=np.intp)
 
     def assign(block: slice) -> None:
-        found = model.partition.assign(rows.take(block))
-        cells[block] = check_assignment(found, block.stop - block.start, len(model.cells))
+        cells[block] = _assign(model, rows.take(block))
 
     with thread_map(n_threads if len(rows) > _FEW_ROWS else 1) as each:
         for_each(each, assign, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
@@ -68,7 +121,7 @@ def assign_rows(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1
 
 def cell_scores(model: LocalModel, cell: int, points: NDArray[np.float32]) -> FloatArray:
     """Return the scores of scaled points by one cell."""
-    return model.reduction.scores(model.cells[cell].functions.values(points))
+    return model.reduction.scores(model.packed.values(points, np.full(len(points), cell, dtype=np.int32)))
 
 
 def evaluate_rows(
@@ -90,7 +143,7 @@ def evaluate_rows(
         if model.averages:
             _fill_means(model, rows, evaluate, values, size, each)
         else:
-            for group in row_blocks(0, len(rows), max(1, _GROUP_VALUES // rows.n_features)):
+            for group in _groups(model, rows):
                 _fill_group(model, rows, group, evaluate, values[group], cells[group], size, each)
     return values, cells
 
@@ -105,15 +158,8 @@ def _fill_group(
     size: int,
     each: ThreadMap,
 ) -> None:
-    """Scale a group of rows once, assign them to cells, and evaluate cell after cell; fills `values` and `cells`."""
-    points = np.empty((len(cells), rows.n_features), dtype=np.float32)
-
-    def assign(block: slice) -> None:
-        points[block] = rows.take(slice(group.start + block.start, group.start + block.stop))
-        found = model.partition.assign(points[block])
-        cells[block] = check_assignment(found, block.stop - block.start, len(model.cells))
-
-    for_each(each, assign, row_blocks(0, len(cells), block_rows(rows.n_features, BLOCK_ROWS)))
+    """Evaluate a group of rows cell after cell; fills `values` and `cells`."""
+    points, cells[:] = _scale_and_assign(model, rows, group, each)
     by_cell = Members.of_labels(cells, len(model.cells))
 
     def evaluate_range(members: slice) -> None:
@@ -141,7 +187,9 @@ def _fill_means(
     for_each(each, average, row_blocks(0, len(rows), size))
 
 
-def _probabilities(calibration: Calibration, scores: FloatArray, cells: NDArray[np.intp], n_threads: int) -> FloatArray:
+def _probabilities(
+    calibration: Calibration, scores: FloatArray, cells: NDArray[np.integer], n_threads: int
+) -> FloatArray:
     """Return the probabilities of scores by cells."""
     n_classes = calibration.present.shape[1]
     found = np.empty((len(scores), n_classes))

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from localsvm import _native
-from localsvm.partition.base import Members
 
 Child = TypeVar("Child", int, NDArray[np.int64])
 
@@ -46,24 +45,15 @@ def leaf_code(number: Child) -> Child:
     return -1 - number
 
 
+def pack_nodes(nodes: Sequence[Node]) -> _native.CenterTree:
+    """Return nodes as the core descends them."""
+    arrays = [(np.ascontiguousarray(node.centers, dtype=np.float32), node.children) for node in nodes]
+    return _native.CenterTree(nodes[0].centers.shape[1], arrays)
+
+
 def descend(nodes: Sequence[Node], X: NDArray[np.float32]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Return the leaf that every row reaches from the first node, and its squared distance from the center."""
-    X = np.ascontiguousarray(X, dtype=np.float32)
-    leaves = np.empty(len(X), dtype=np.int32)
-    squared = np.empty(len(X), dtype=np.float32)
-    waiting = [(0, np.arange(len(X)))]
-    while waiting:
-        number, rows = waiting.pop()
-        node = nodes[number]
-        labels, squared[rows] = _native.nearest_centers(X if len(rows) == len(X) else X[rows], node.centers)
-        to = node.children[labels]
-        leaves[rows] = leaf_number(to)
-        inner = ~is_leaf(to)
-        if inner.any():
-            inner_rows, inner_to = rows[inner], to[inner]
-            groups = Members.of_labels(inner_to, int(inner_to.max()) + 1)
-            waiting += [(int(child), inner_rows[groups.rows(child)]) for child in np.unique(inner_to)]
-    return leaves, squared
+    return pack_nodes(nodes).descend(np.ascontiguousarray(X, dtype=np.float32))
 
 
 def wrong_children(children: NDArray[np.int64], node: NDArray[np.int64], n_leaves: int) -> NDArray[np.bool_]:

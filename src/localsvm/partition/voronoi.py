@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from numpy.typing import NDArray
 from localsvm import _native
 from localsvm.data.rows import ModelRows, smallest_hashes
 from localsvm.partition.base import Members, ThreadMap, for_each
-from localsvm.partition.tree import Node, descend, is_leaf, leaf_code
+from localsvm.partition.tree import Node, is_leaf, leaf_code, pack_nodes
 
 LARGEST_TRAVERSAL = 50_000
 """Rows of a farthest-first traversal (App.)."""
@@ -52,7 +54,15 @@ class VoronoiPartition:
         >>> cells.assign(X).tolist(), cells.assign(np.array([[5.0]], dtype=np.float32)).tolist()
         ([0, 0, 1, 1], [1])
         """
-        return descend(self.nodes, X)[0]
+        return self._tree.descend(np.ascontiguousarray(X, dtype=np.float32))[0]
+
+    @cached_property
+    def _tree(self) -> _native.CenterTree:
+        return pack_nodes(self.nodes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle without what is packed."""
+        return {name: value for name, value in self.__dict__.items() if name != "_tree"}
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ void scale_affine(const Float* X, size_t n, int n_features, const double* shift,
 
 template <typename Float>
 void scale_to_ranks(const Float* X, size_t n, int n_features, const double* knots, const double* ranks,
-                    const int64_t* ends, float* out) {
+                    const int64_t* ends, double* out) {
   for (size_t first = 0; first < n; first += kTogether) {
     const size_t count = n - first < kTogether ? n - first : kTogether;
     int64_t begin = 0;
@@ -51,8 +51,7 @@ void scale_to_ranks(const Float* X, size_t n, int n_features, const double* knot
       for (size_t i = 0; i < count; ++i) x[i] = X[(first + i) * n_features + k];
       find_places(knots + begin, n_knots, x, place);
       for (size_t i = 0; i < count; ++i)
-        out[(first + i) * n_features + k] =
-            static_cast<float>(rank_of(knots + begin, ranks + begin, n_knots, place[i], x[i]));
+        out[(first + i) * n_features + k] = rank_of(knots + begin, ranks + begin, n_knots, place[i], x[i]);
     }
   }
 }
@@ -72,8 +71,8 @@ bool all_finite(const Float* values, size_t n) {
 
 template void scale_affine(const float*, size_t, int, const double*, const double*, float*);
 template void scale_affine(const double*, size_t, int, const double*, const double*, float*);
-template void scale_to_ranks(const float*, size_t, int, const double*, const double*, const int64_t*, float*);
-template void scale_to_ranks(const double*, size_t, int, const double*, const double*, const int64_t*, float*);
+template void scale_to_ranks(const float*, size_t, int, const double*, const double*, const int64_t*, double*);
+template void scale_to_ranks(const double*, size_t, int, const double*, const double*, const int64_t*, double*);
 template bool all_finite(const float*, size_t);
 template bool all_finite(const double*, size_t);
 

@@ -15,7 +15,7 @@ void scale_affine(const Float* X, size_t n, int n_features, const double* shift,
 // strictly; those of column j end at ends[j], where those of the next one begin.
 template <typename Float>
 void scale_to_ranks(const Float* X, size_t n, int n_features, const double* knots, const double* ranks,
-                    const int64_t* ends, float* out);
+                    const int64_t* ends, double* out);
 
 // Whether no number is NaN or infinite.
 template <typename Float>

@@ -35,7 +35,7 @@ auto to_ranks(Rows<Float> X, DoubleVector knots, DoubleVector ranks, Ends ends) 
   for (size_t k = 0; k < d; ++k) require(ends(k) > (k == 0 ? 0 : ends(k - 1)), "every column needs a knot");
   require(d == 0 || (ends(d - 1) == static_cast<int64_t>(knots.shape(0)) && knots.shape(0) == ranks.shape(0)),
           "knots end with the last column, and each has a rank");
-  std::vector<float> out(n * d);
+  std::vector<double> out(n * d);
   {
     nb::gil_scoped_release unlocked;
     scale_to_ranks(X.data(), n, static_cast<int>(d), knots.data(), ranks.data(), ends.data(), out.data());

@@ -34,7 +34,7 @@ def test_ranks_are_those_of_numpy_interp(seed, sizes, n_rows):
     knots = [np.unique(rng.normal(size=size).round(2)) for size in sizes]
     ranks = [np.sort(rng.uniform(size=len(column))) for column in knots]
     X = rng.normal(size=(n_rows, len(sizes))).round(2)  # many are knots
-    expected = np.empty(X.shape, dtype=np.float32)
+    expected = np.empty(X.shape)
     for j, (xp, fp) in enumerate(zip(knots, ranks, strict=True)):
         expected[:, j] = np.interp(X[:, j], xp, fp)
     ends = np.cumsum([len(column) for column in knots])

@@ -47,6 +47,19 @@ def has_durations(frame: Any) -> bool:
     return any(_type_name(column).startswith(_DURATIONS) for column in _columns(frame))
 
 
+def frame_numbers(frame: object, labels: NDArray[Any]) -> NDArray[Any] | None:
+    """Return the numbers of a frame of pandas whose columns have these labels, None if they are not all numbers."""
+    if not (hasattr(frame, "to_numpy") and is_frame(frame)):
+        return None
+    columns: Any = getattr(frame, "columns", ())
+    if len(columns) != len(labels) or list(columns) != labels.tolist():
+        return None
+    if not {getattr(kind, "kind", "O") for kind in frame.dtypes} <= set("fiu"):
+        return None
+    values = np.ascontiguousarray(frame.to_numpy())
+    return values.astype(np.float64) if values.dtype.kind in "iu" else values
+
+
 def read_frame(
     frame: Any, labels: Sequence[str] | range, kinds: Sequence[Kind] | None = None, declared: Collection[int] = ()
 ) -> Table:

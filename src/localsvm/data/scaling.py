@@ -66,6 +66,10 @@ class QuantileScaling:
 
     def apply(self, X: NDArray[np.floating]) -> NDArray[np.float32]:
         """Scale rows."""
+        return self.ranks_of(X).astype(np.float32)
+
+    def ranks_of(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Return the ranks of rows."""
         return _native.scale_to_ranks(np.ascontiguousarray(X), *self._joined)
 
     @cached_property

@@ -44,7 +44,7 @@ from localsvm.fit.training import OnProgress
 from localsvm.model.ensemble import Ensemble, Member, MemberRows
 from localsvm.model.gradient import mean_gradients
 from localsvm.model.local_model import LocalModel
-from localsvm.model.predict import assign_rows
+from localsvm.model.predict import FEW_ROWS, assign_rows
 from localsvm.storage.model_file import StoredModel, write_model
 from localsvm.storage.schema import (
     NOT_NEGATIVE,
@@ -328,7 +328,7 @@ class LocalEstimator(FittedFacts):
     @property
     def encoding_(self) -> list[Record]:
         """What became of each feature."""
-        check_is_fitted(self)
+        self._require_fitted()
         given = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(self.n_features_in_)] if given is None else [str(name) for name in given]
         if self.columns_ is None:
@@ -402,7 +402,7 @@ class LocalEstimator(FittedFacts):
         >>> bool((again.predict([[0.5]]) == reg.predict([[0.5]])).all())
         True
         """
-        check_is_fitted(self)
+        self._require_fitted()
         user = storable("info", dict(info or {}))
         others = [member.model for member in self.members_[1:]]
         write_model(path, self.model_, {"estimator": estimator_values(self), "user": user}, self.timings_, others)
@@ -453,6 +453,11 @@ class LocalEstimator(FittedFacts):
         tags.input_tags.allow_nan = self.missing == "impute"
         return tags
 
+    def _require_fitted(self) -> None:
+        """Raise scikit-learn's error if no fit was completed, in less time where one was."""
+        if "model_" not in self.__dict__:
+            check_is_fitted(self)
+
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether a fit was completed; a failed one may have set n_features_in_."""
         return hasattr(self, "model_")
@@ -478,7 +483,7 @@ class LocalEstimator(FittedFacts):
         >>> model.apply([[0.0], [1.2]]).tolist()
         [0, 1]
         """
-        check_is_fitted(self)
+        self._require_fitted()
         return assign_rows(self.model_, member_rows(self, X).of_members[0], count_threads(self.n_jobs))
 
     def gradient(self, X: Any) -> FloatArray:
@@ -513,13 +518,18 @@ class LocalEstimator(FittedFacts):
         >>> np.round(LocalSVR().fit(X, y).gradient([[0.5, 0.5]]), 0) + 0.0
         array([[3., 0.]])
         """
-        check_is_fitted(self)
+        self._require_fitted()
         rows, n_threads = member_rows(self, X).of_members, count_threads(self.n_jobs)
         return self._shown_of(mean_gradients(self.members_, rows, self.n_features_in_, n_threads))
 
     def _scores(self, X: RowsLike) -> FloatArray:
-        check_is_fitted(self)
-        return self._ensemble.scores(member_rows(self, X), count_threads(self.n_jobs))
+        self._require_fitted()
+        rows = member_rows(self, X)
+        return self._ensemble.scores(rows, self._threads_for(rows))
+
+    def _threads_for(self, rows: MemberRows) -> int:
+        """Return the number of threads to predict with; counting the cores takes longer than a few rows."""
+        return 1 if self.n_jobs is None and len(rows) <= FEW_ROWS else count_threads(self.n_jobs)
 
     @property
     def _ensemble(self) -> Ensemble:

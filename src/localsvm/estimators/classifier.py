@@ -11,7 +11,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.trained import OutOfFold
 from localsvm.data.labels import Labels
@@ -195,7 +194,7 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> bool((careful.predict(X) == 1).sum() < (clf.predict(X) == 1).sum())
         True
         """
-        check_is_fitted(self)
+        self._require_fitted()
         bound = check_fraction("false_alarm", false_alarm)
         scores = self._out_of_fold
         if scores is None:
@@ -237,8 +236,9 @@ class LocalSVC(ClassifierMixin, LocalEstimator):  # type: ignore[misc]
         >>> LocalSVC().fit(X[:300], y[:300]).predict_proba(X[300:]).shape
         (300, 2)
         """
-        check_is_fitted(self)
-        return self._ensemble.probabilities(member_rows(self, X), count_threads(self.n_jobs))
+        self._require_fitted()
+        rows = member_rows(self, X)
+        return self._ensemble.probabilities(rows, self._threads_for(rows))
 
     def predict_log_proba(self, X: RowsLike) -> FloatArray:
         """Return the logarithms of `predict_proba`.

@@ -11,15 +11,18 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
+from localsvm._native import all_finite
 from localsvm.data.dates import is_date
 from localsvm.data.encoding import Encoding
 from localsvm.data.encoding.encoding import Kind
-from localsvm.data.frames import category_codes, has_durations, has_only_numbers, is_frame, read_frame
+from localsvm.data.frames import category_codes, frame_numbers, has_durations, has_only_numbers, is_frame, read_frame
 from localsvm.data.source import RowSource, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.data.table import Table
 from localsvm.errors import InvalidData, InvalidParameter
 
+_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+_FEW_NUMBERS = 1 << 16  # so few that a copy costs nothing
 _NOT_DATES = tuple(f"real number, not {kind!r}" for kind in ("Timestamp", "datetime.datetime", "datetime.date"))
 """How Python's refusal to make a number of a date ends."""
 
@@ -29,6 +32,9 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
 
     With `reset` the estimator remembers the number of features and their names; else they have to be those it knows.
     """
+    plain = None if reset else _plain_numbers(estimator, X)
+    if plain is not None:
+        return Table(plain)
     known: Encoding | None = None if reset else estimator.columns_
     _check_names(X)
     declared = estimator.categorical_features is not None
@@ -55,6 +61,31 @@ def _check_names(X: Any) -> None:
     if len(set(names)) < len(names):
         first = next(name for name in names if names.count(name) > 1)
         raise InvalidData(f"{names.count(first)} columns of the data frame have the name {first!r}: rename them.")
+
+
+def _plain_numbers(estimator: BaseEstimator, X: Any) -> NDArray[np.floating] | None:
+    """Return rows to predict as an array if they are clearly right: what the full check returns, in less time.
+
+    They are an array, or a frame of the columns known by name, of finite numbers.
+    """
+    known: Encoding | None = estimator.columns_
+    if estimator.categorical_features is not None or not (known is None or known.has_only_numbers):
+        return None
+    names = estimator.__dict__.get("feature_names_in_")
+    if names is not None:
+        X = frame_numbers(X, names)
+    is_plain = (
+        type(X) is np.ndarray
+        and X.dtype in _FLOATS
+        and X.ndim == 2
+        and X.shape[1] == estimator.n_features_in_
+        and len(X) > 0
+        and (X.flags.c_contiguous or X.size <= _FEW_NUMBERS)
+    )
+    if not is_plain:
+        return None
+    X = np.ascontiguousarray(X)
+    return X if all_finite(X) else None
 
 
 def _take_table(estimator: BaseEstimator, table: Table, *, reset: bool) -> Table:
@@ -119,9 +150,8 @@ def _declared_columns(estimator: BaseEstimator) -> tuple[int, ...]:
 
 
 def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
-    floats = (np.float64, np.float32)
     try:
-        checked = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=floats, ensure_all_finite=False)
+        checked = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         explained = _explain_refusal(error, X)
         if explained is error:

@@ -26,7 +26,8 @@ BLOCK_ROWS = 4096
 """Rows that are evaluated at a time."""
 
 _GROUP_VALUES = 1 << 24  # numbers that are scaled, or evaluated, and grouped by cell at a time: 64 or 128 MB
-_FEW_ROWS = 64  # too few for a second thread
+FEW_ROWS = 64
+"""Rows that are too few for a second thread."""
 
 Evaluate = Callable[[int, NDArray[np.float32]], FloatArray]
 """Takes the number of a cell and rows in the metric of the model; returns an array for every row."""
@@ -58,7 +59,7 @@ def _scores_and_cells(
     if model.averages:
         return evaluate_rows(model, X, partial(cell_scores, model), (model.reduction.n_scores,), n_threads)
     rows = X if isinstance(X, ScaledRows) else ScaledRows(X, model.scaling)
-    if len(rows) <= _FEW_ROWS:
+    if len(rows) <= FEW_ROWS:
         points = rows.take(slice(0, len(rows)))
         labels = _assign(model, points)
         return model.reduction.scores(model.packed.values(points, labels)), labels
@@ -114,7 +115,7 @@ def assign_rows(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1
     def assign(block: slice) -> None:
         cells[block] = _assign(model, rows.take(block))
 
-    with thread_map(n_threads if len(rows) > _FEW_ROWS else 1) as each:
+    with thread_map(n_threads if len(rows) > FEW_ROWS else 1) as each:
         for_each(each, assign, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
     return cells
 
@@ -139,7 +140,7 @@ def evaluate_rows(
     rows = X if isinstance(X, ScaledRows) else ScaledRows(X, model.scaling)
     values, cells = np.empty((len(rows), *shape)), np.zeros(len(rows), dtype=np.intp)
     size = block_rows(width or rows.n_features, BLOCK_ROWS)
-    with thread_map(n_threads if len(rows) > _FEW_ROWS else 1) as each:
+    with thread_map(n_threads if len(rows) > FEW_ROWS else 1) as each:
         if model.averages:
             _fill_means(model, rows, evaluate, values, size, each)
         else:

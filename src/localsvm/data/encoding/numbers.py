@@ -83,8 +83,7 @@ class NumberColumns:
             logs = self._logs
             values[:, logs] = _signed_log(values[:, logs], self.log_scale[self.used[logs]])
         elif transform == "rank":
-            for place, number in enumerate(self.used):
-                values[:, place] = np.interp(values[:, place], self.knots[number], _ranks(self.knots[number]))
+            values = self._to_ranks.ranks_of(values)
         return values
 
     def given(self, values: FloatArray, transform: str) -> FloatArray:
@@ -105,13 +104,14 @@ class NumberColumns:
             logs = self._logs
             slopes[:, logs] = 1 / (self.log_scale[self.used[logs]] + np.abs(values[:, logs]))
         elif transform == "rank":
-            knots = tuple(self.knots[number] for number in self.used)
-            slopes = QuantileScaling(knots, tuple(map(_ranks, knots))).slopes(values)
+            slopes = self._to_ranks.slopes(values)
         slopes[np.isnan(X[:, self.column[self.used]])] = 0.0
         return slopes
 
     def indicators(self, X: NDArray[np.floating]) -> FloatArray:
         """Return the indicators of missing values, then those of frequent ones."""
+        if not len(self.with_missing) and not len(self.with_spike):
+            return np.empty((len(X), 0))
         is_missing = np.isnan(X[:, self.column[self.with_missing]])
         spike = self.with_spike
         is_spike = X[:, self.column[spike]] == self.spike[spike].astype(X.dtype)
@@ -121,6 +121,11 @@ class NumberColumns:
     def _filled(self, X: NDArray[np.floating]) -> FloatArray:
         values = X[:, self.column[self.used]].astype(np.float64)
         return np.where(np.isnan(values), self.fill[self.used], values)
+
+    @cached_property
+    def _to_ranks(self) -> QuantileScaling:
+        knots = tuple(self.knots[number] for number in self.used)
+        return QuantileScaling(knots, tuple(map(_ranks, knots)))
 
     @cached_property
     def _logs(self) -> IndexArray:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 import localsvm
 from localsvm import InvalidData, LocalQuantileRegressor, LocalSVC, LocalSVR
 from localsvm.data.scaling import AffineScaling
-from localsvm.estimators.base import check_rows
+from localsvm.estimators.rows import check_rows
 from localsvm.model import gradient
 from localsvm.model.predict import assign_rows
 

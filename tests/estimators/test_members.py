@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 from localsvm import InvalidParameter, LocalQuantileRegressor, LocalSVC, LocalSVR
-from localsvm.estimators.base import member_rows
 from localsvm.estimators.effort import count_members
+from localsvm.estimators.rows import member_rows
 from localsvm.model.predict import predict_scores
 from localsvm.tasks import Probabilities
 

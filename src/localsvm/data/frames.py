@@ -47,7 +47,7 @@ def has_durations(frame: Any) -> bool:
     return any(_type_name(column).startswith(_DURATIONS) for column in _columns(frame))
 
 
-def frame_numbers(frame: object, labels: NDArray[Any]) -> NDArray[Any] | None:
+def frame_numbers(frame: Any, labels: NDArray[Any]) -> NDArray[Any] | None:
     """Return the numbers of a frame of pandas whose columns have these labels, None if they are not all numbers."""
     if not (hasattr(frame, "to_numpy") and is_frame(frame)):
         return None

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from localsvm import _native
+
 BLOCK_ROWS = 16384
 BLOCK_VALUES = 1 << 21
 """Rows of a block, and numbers in it: where rows are wide, a block has fewer of them."""
@@ -76,6 +78,19 @@ def column_ends(X: RowSource) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the least and the largest number of every column."""
     ends = [(block.min(axis=0), block.max(axis=0)) for block in read_blocks(X)]
     return np.min([low for low, _ in ends], axis=0), np.max([high for _, high in ends], axis=0)
+
+
+def all_finite(X: NDArray[np.floating]) -> bool:
+    """Return whether no number of an array is NaN or infinite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from localsvm.data.source import all_finite
+    >>> all_finite(np.ones((2, 3))), all_finite(np.array([[1.0, np.nan]]))
+    (True, False)
+    """
+    return _native.all_finite(np.ascontiguousarray(X))
 
 
 def read_blocks(X: RowSource) -> Iterator[NDArray[Any]]:

@@ -15,14 +15,12 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from localsvm.cell.grid import Grid
-from localsvm.data.content import Keys, content_hash
 from localsvm.data.disk import RowFile
-from localsvm.data.encoding import CodedRows, Encoding
+from localsvm.data.encoding import Encoding
 from localsvm.data.encoding.words import Record, encoding_records, plain_records
 from localsvm.data.labels import Labels
 from localsvm.data.scaling import METHODS, AffineScaling
 from localsvm.data.source import RowSource
-from localsvm.data.table import Table
 from localsvm.data.types import FloatArray
 from localsvm.decision.cross_validated import CvMeasures
 from localsvm.decision.duplicates import Duplicates
@@ -31,7 +29,9 @@ from localsvm.estimators.effort import check_effort, choose_grid, count_members,
 from localsvm.estimators.facts import FittedFacts
 from localsvm.estimators.features import check_features
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
+from localsvm.estimators.predictor import Predictor
 from localsvm.estimators.progress import listening
+from localsvm.estimators.rows import RowsLike, member_rows, rows_by_content
 from localsvm.estimators.state import DUPLICATES, ENCODING, MEMBER, MemberValues, estimator_values, storable
 from localsvm.estimators.ties import check_ties
 from localsvm.estimators.warn import warn_of_grid, warn_of_single_groups
@@ -63,8 +63,6 @@ from localsvm.storage.schema import (
 
 _ONE_MEMBER = MemberValues(1.0, "plain", True)
 CellRecord = dict[str, Any]
-RowsLike = ArrayLike | Table | MemberRows
-"""What users give: arrays, sparse matrices, data frames; or what was read from a file."""
 TargetsLike = ArrayLike | Labels
 
 
@@ -118,38 +116,9 @@ def check_training_data(
         members.append(MemberPlan(TargetRows(rows, target, weight, ties=ties), settings, view))
     # With groups or times, a duplicate is of the same group, or it is later: new rows have none.
     counts_duplicates = is_averaged(task.reduction) and ties is None
-    return TrainingData(tuple(members), task, columns, _by_content(features, columns) if counts_duplicates else None)
-
-
-def check_rows(estimator: LocalEstimator, X: RowsLike) -> RowSource:
-    """Return rows to predict as the first member of a fitted estimator takes them."""
-    return _encoded(estimator, check_features(estimator, X, reset=False), estimator.members_[0])
-
-
-def member_rows(estimator: LocalEstimator, X: RowsLike) -> MemberRows:
-    """Return rows to predict as each member takes them; those that are prepared stay what they are."""
-    if isinstance(X, MemberRows):
-        return X
-    features = check_features(estimator, X, reset=False)
-    of_members = tuple(_encoded(estimator, features, member) for member in estimator.members_)
-    return MemberRows(of_members, _hashes(estimator, features))
-
-
-def _hashes(estimator: LocalEstimator, features: Table) -> Keys | None:
-    """Return the hashes by which duplicates in training are found, if they count."""
-    if estimator._duplicates is None:
-        return None
-    return content_hash(_by_content(features, estimator.columns_), estimator._duplicates.seed)
-
-
-def _by_content(features: Table, columns: Encoding | None) -> RowSource:
-    return features.X if columns is None else CodedRows.of(features, columns)
-
-
-def _encoded(estimator: LocalEstimator, features: Table, member: Member) -> RowSource:
-    if estimator.columns_ is None or member.view is None:
-        return features.X
-    return estimator.columns_.encode(features, member.view)
+    return TrainingData(
+        tuple(members), task, columns, rows_by_content(features, columns) if counts_duplicates else None
+    )
 
 
 def _stored_members(stored: StoredModel, fitted: Fields, columns: Encoding | None) -> tuple[Member, ...]:
@@ -233,6 +202,10 @@ class LocalEstimator(FittedFacts):
     @abstractmethod
     def _check_targets(self, y: Any, sample_weight: Any, n_samples: int) -> tuple[FloatArray, FloatArray, LearningTask]:
         """Return targets as numbers, weights, and what is learned from them."""
+
+    @abstractmethod
+    def _predicted_of(self, scores: FloatArray) -> NDArray[Any]:
+        """Return the predictions that scores (n_samples, n_scores) stand for."""
 
     @abstractmethod
     def _shown_of(self, scores: FloatArray) -> FloatArray:
@@ -485,6 +458,31 @@ class LocalEstimator(FittedFacts):
         """
         self._require_fitted()
         return assign_rows(self.model_, member_rows(self, X).of_members[0], count_threads(self.n_jobs))
+
+    def predictor(self) -> Predictor:
+        """Return an object that predicts with little overhead, for servers.
+
+        It takes arrays of float32 or float64 only, whose columns it knows by position; if the model was trained with
+        categories or dates, data frames, which are checked as `predict` checks them. Any number of threads may use
+        it, and it can be pickled. Its predictions are those of this estimator, to the bit; if that is fitted again,
+        the predictor stays what it was.
+
+        Returns
+        -------
+        Predictor
+            With a method `predict`; that of a classifier has `predict_proba` and `decision_function`, too.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from localsvm import LocalSVR
+        >>> model = LocalSVR(grid=3).fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0])
+        >>> row = np.array([[1.5]])
+        >>> bool(model.predictor().predict(row) == model.predict(row))
+        True
+        """
+        self._require_fitted()
+        return Predictor(self)
 
     def gradient(self, X: Any) -> FloatArray:
         """Return the partial derivatives of the prediction by the features, at every sample.

@@ -11,17 +11,16 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, validate_data
 
-from localsvm._native import all_finite
 from localsvm.data.dates import is_date
 from localsvm.data.encoding import Encoding
 from localsvm.data.encoding.encoding import Kind
 from localsvm.data.frames import category_codes, frame_numbers, has_durations, has_only_numbers, is_frame, read_frame
-from localsvm.data.source import RowSource, read_blocks
+from localsvm.data.source import RowSource, all_finite, read_blocks
 from localsvm.data.sparse import SparseRows
 from localsvm.data.table import Table
 from localsvm.errors import InvalidData, InvalidParameter
 
-_FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 _FEW_NUMBERS = 1 << 16  # so few that a copy costs nothing
 _NOT_DATES = tuple(f"real number, not {kind!r}" for kind in ("Timestamp", "datetime.datetime", "datetime.date"))
 """How Python's refusal to make a number of a date ends."""
@@ -52,7 +51,7 @@ def check_features(estimator: BaseEstimator, X: Any, *, reset: bool) -> Table:
         table = Table(_read_numbers(estimator, X, reset=reset))
     imputes = estimator.missing == "impute" if reset else known is not None and known.imputes
     names = getattr(estimator, "feature_names_in_", None) if table.shown is None else table.shown
-    _check_finite(table, names, impute=imputes)
+    check_finite(table, names, impute=imputes)
     return table
 
 
@@ -76,7 +75,7 @@ def _plain_numbers(estimator: BaseEstimator, X: Any) -> NDArray[np.floating] | N
         X = frame_numbers(X, names)
     is_plain = (
         type(X) is np.ndarray
-        and X.dtype in _FLOATS
+        and X.dtype in FLOATS
         and X.ndim == 2
         and X.shape[1] == estimator.n_features_in_
         and len(X) > 0
@@ -151,7 +150,7 @@ def _declared_columns(estimator: BaseEstimator) -> tuple[int, ...]:
 
 def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[np.floating] | SparseRows:
     try:
-        checked = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
+        checked = validate_data(estimator, X, reset=reset, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
     except (TypeError, ValueError) as error:
         explained = _explain_refusal(error, X)
         if explained is error:
@@ -160,10 +159,10 @@ def _read_numbers(estimator: BaseEstimator, X: Any, *, reset: bool) -> NDArray[n
     return SparseRows.of(checked) if issparse(checked) else np.asarray(checked)
 
 
-def _check_finite(table: Table, names: Sequence[str] | None, *, impute: bool) -> None:
+def check_finite(table: Table, names: Sequence[str] | None, *, impute: bool) -> None:
     """Refuse infinity, and NaN if it is not to be imputed, saying where the first ones are and how many."""
     numbers = [table.X.stored] if isinstance(table.X, SparseRows) else read_blocks(table.X)
-    if all(np.isfinite(block).all() for block in numbers):
+    if all(all_finite(np.atleast_2d(block)) for block in numbers):
         return
     if not impute:
         advice = 'Drop these rows, or pass missing="impute".'

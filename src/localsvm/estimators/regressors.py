@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 
 from localsvm.data.types import FloatArray
-from localsvm.estimators.base import LocalEstimator, RowsLike
+from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.docs import with_common_docs
 from localsvm.estimators.parameters import check_choice, check_levels, check_positive
+from localsvm.estimators.rows import RowsLike
 from localsvm.estimators.targets import check_magnitude, check_targets, check_weights
 from localsvm.fit.ensemble import EnsembleResult
 from localsvm.fit.settings import LearningTask
@@ -89,6 +90,9 @@ class LocalRegressor(RegressorMixin, LocalEstimator):  # type: ignore[misc]
         (2,)
         """
         return self._shown_of(self._scores(X))
+
+    def _predicted_of(self, scores: FloatArray) -> NDArray[Any]:
+        return self._shown_of(scores)
 
     def _shown_of(self, scores: FloatArray) -> FloatArray:
         return scores[:, self._shown]

@@ -21,7 +21,8 @@ from localsvm.data.labels import Labels
 from localsvm.data.rows import smallest_hashes
 from localsvm.errors import InvalidData
 from localsvm.estimators import LocalSVC, LocalSVR
-from localsvm.estimators.base import LocalEstimator, RowsLike, TargetsLike, check_training_data
+from localsvm.estimators.base import LocalEstimator, TargetsLike, check_training_data
+from localsvm.estimators.rows import RowsLike
 from localsvm.evaluation.intervals import Estimate
 from localsvm.evaluation.paired import Losses
 from localsvm.fit.prepare import TargetRows

@@ -22,9 +22,10 @@ from localsvm.data.files.reading import read_ahead
 from localsvm.data.files.table import Kind
 from localsvm.data.table import Table
 from localsvm.errors import InvalidData
-from localsvm.estimators.base import LocalEstimator, member_rows
+from localsvm.estimators.base import LocalEstimator
 from localsvm.estimators.classifier import LocalSVC
 from localsvm.estimators.regressors import LevelRegressor
+from localsvm.estimators.rows import member_rows
 from localsvm.evaluation import Evaluation, Evaluator
 from localsvm.model.ensemble import MemberRows
 

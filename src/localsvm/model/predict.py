@@ -59,8 +59,9 @@ def _scores_and_cells(
     if model.averages:
         return evaluate_rows(model, X, partial(cell_scores, model), (model.reduction.n_scores,), n_threads)
     rows = X if isinstance(X, ScaledRows) else ScaledRows(X, model.scaling)
-    if len(rows) <= FEW_ROWS:
-        points = rows.take(slice(0, len(rows)))
+    n_rows = len(X)
+    if n_rows <= FEW_ROWS:
+        points = rows.take(slice(0, n_rows))
         labels = _assign(model, points)
         return model.reduction.scores(model.packed.values(points, labels)), labels
     scores, cells = np.empty((len(rows), model.reduction.n_scores)), np.empty(len(rows), dtype=np.int32)

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from localsvm.data.rows import ScaledRows
 from localsvm.data.types import FloatArray
 from localsvm.errors import InvalidParameter
-from localsvm.estimators.base import check_rows
+from localsvm.estimators.rows import check_rows
 from localsvm.evaluation.places import feature_names, model_columns
 from localsvm.evaluation.result import Evaluation
 from localsvm.model.local_model import LocalModel

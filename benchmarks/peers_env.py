@@ -35,7 +35,7 @@ PEERS = {
     "xgboost": ("xgboost-cpu==3.2.0", "scikit-learn", *FRAMES),
     "catboost": ("catboost==1.2.10", *FRAMES),
     # LightGBM's trees as machine code.
-    "lleaves": ("lightgbm==4.7.0", "lleaves==1.3.0", "scikit-learn", "pandas"),
+    "lleaves": ("lightgbm==4.7.0", "lleaves==1.3.0", "llvmlite==0.44.0", "scikit-learn", "pandas"),
     "xrfm": ("xrfm==0.4.5", "scikit-learn", *FRAMES),
 }
 """What the environments of the other peers have in them."""

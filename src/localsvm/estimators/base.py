@@ -26,8 +26,8 @@ from localsvm.decision.cross_validated import CvMeasures
 from localsvm.decision.duplicates import Duplicates
 from localsvm.estimators.columns import encode_training_rows
 from localsvm.estimators.effort import check_effort, choose_grid, count_members, is_averaged, member_columns
-from localsvm.estimators.facts import FittedFacts
 from localsvm.estimators.features import check_features
+from localsvm.estimators.monitored import Monitored
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
 from localsvm.estimators.predictor import Predictor
 from localsvm.estimators.progress import listening
@@ -158,7 +158,7 @@ def fitted_from(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LocalEstimator(FittedFacts):
+class LocalEstimator(Monitored):
     """Parameters and behavior common to all local SVMs."""
 
     effort: str = "default"

@@ -121,6 +121,24 @@ def assign_rows(model: LocalModel, X: RowSource | ScaledRows, n_threads: int = 1
     return cells
 
 
+def cell_distances(model: LocalModel, X: RowSource, n_threads: int = 1) -> FloatArray:
+    """Return the distance of every row of X from the center of its cell, in radii of that cell."""
+    rows, found = ScaledRows(X, model.scaling), np.empty(len(X))
+    centers, radii = model.partition.centers, np.asarray(model.partition.radii, dtype=np.float64)
+
+    def measure(block: slice) -> None:
+        points = rows.take(block)
+        cells = _assign(model, points)
+        distance = np.sqrt(np.square(points.astype(np.float64) - centers[cells]).sum(axis=1))
+        # A cell of equal rows has radius 0: all others are infinitely far.
+        far = np.where(distance > 0, np.inf, 0.0)
+        found[block] = np.divide(distance, radii[cells], out=far, where=radii[cells] > 0)
+
+    with thread_map(n_threads if len(rows) > FEW_ROWS else 1) as each:
+        for_each(each, measure, row_blocks(0, len(rows), block_rows(rows.n_features, BLOCK_ROWS)))
+    return found
+
+
 def cell_scores(model: LocalModel, cell: int, points: NDArray[np.float32]) -> FloatArray:
     """Return the scores of scaled points by one cell."""
     return model.reduction.scores(model.packed.values(points, np.full(len(points), cell, dtype=np.int32)))

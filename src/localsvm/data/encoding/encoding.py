@@ -24,7 +24,7 @@ from localsvm.data.encoding.cycles import Cycle
 from localsvm.data.encoding.levels import code_slots
 from localsvm.data.encoding.numbers import TRANSFORMS, NumberColumns
 from localsvm.data.source import RowSource
-from localsvm.data.table import Table
+from localsvm.data.table import Table, each_column
 from localsvm.data.types import FloatArray, IndexArray
 from localsvm.errors import InvalidData, InvalidParameter
 
@@ -146,6 +146,15 @@ class Encoding:
         """Return the rows of a table in the columns of a view, as new rows."""
         slots = tuple(category.slots_of(table.names[category.column]) for category in self.categories)
         return EncodedRows(table.X, self, view, slots)
+
+    def unseen(self, table: Table) -> dict[int, float]:
+        """Return the share of rows whose level was not in training, by the column of each category."""
+        shares, wanted = {}, [category.column for category in self.categories]
+        for category, codes in zip(self.categories, each_column(table.X, wanted), strict=True):
+            slots = category.slots_of(table.names[category.column])
+            found = slots[code_slots(codes, len(slots) - 1)]
+            shares[category.column] = float((found == len(category.names) + 1).mean())
+        return shares
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,15 @@ class CenterTree {
   struct Node {
     Aligned<float> panels;
     std::vector<int64_t> children;
+    Aligned<float> sizes;  // |c|^2; large in the padding
+    double largest_size = 0;
   };
   void descend_from(size_t node, const float* X, const size_t* rows, size_t n, int32_t* leaves, float* squared) const;
   void nearest(const Node& node, const float* X, const size_t* rows, size_t n, int32_t* labels, float* squared) const;
+  void nearest_of_many(const Node& node, const float* const* x, int count, float* workspace, int32_t* labels,
+                       float* squared) const;
+  bool nearest_of_found(const Node& node, const float* x, const float* products, float least, int32_t* label,
+                        float* squared) const;
 
   int n_features_;
   std::vector<Node> nodes_;

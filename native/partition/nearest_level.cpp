@@ -63,7 +63,61 @@ inline void nearest_of(const float* const* x, const float* panels, int n_centers
   }
 }
 
+// H points against V registers of centers.
+template <int H, int V>
+inline void products(const float* const* x, const float* panels, const float* sizes, int n_features, size_t first,
+                     float* const* out, vf* least) {
+  vf sum[H][V];
+  const float* center[V];
+  for (int v = 0; v < V; ++v) {
+    center[v] = panels + place_in_panels(first + v * W, n_features);
+    for (int a = 0; a < H; ++a) sum[a][v] = load(sizes + first + v * W);
+  }
+  for (int k = 0; k < n_features; ++k)
+    LOCALSVM_UNROLL for (int v = 0; v < V; ++v) {
+      const vf c = load(center[v] + static_cast<size_t>(k) * kPad);
+      LOCALSVM_UNROLL for (int a = 0; a < H; ++a) {
+#if defined(__AVX512F__)
+        sum[a][v] = (vf)_mm512_fmadd_ps((__m512)c, _mm512_set1_ps(x[a][k]), (__m512)sum[a][v]);
+#elif defined(__FMA__)
+        sum[a][v] = (vf)_mm256_fmadd_ps((__m256)c, _mm256_set1_ps(x[a][k]), (__m256)sum[a][v]);
+#else
+        sum[a][v] += c * x[a][k];
+#endif
+      }
+    }
+  for (int a = 0; a < H; ++a)
+    for (int v = 0; v < V; ++v) {
+      store(out[a] + first + v * W, sum[a][v]);
+      least[a] = vmin(least[a], sum[a][v]);
+    }
+}
+
+template <int H>
+inline void products_of(const float* const* x, const float* panels, const float* sizes, size_t ld, int n_features,
+                        float* const* out, float* least) {
+  constexpr int V = 8 / H;
+  vf smallest[H];
+  for (int a = 0; a < H; ++a) smallest[a] = splat(INFINITY);
+  size_t first = 0;
+  for (; first + V * W <= ld; first += V * W) products<H, V>(x, panels, sizes, n_features, first, out, smallest);
+  for (; first < ld; first += W) products<H, 1>(x, panels, sizes, n_features, first, out, smallest);
+  for (int a = 0; a < H; ++a) {
+    float lanes_of[W];
+    store(lanes_of, smallest[a]);
+    least[a] = lanes_of[0];
+    for (int lane = 1; lane < W; ++lane) least[a] = lanes_of[lane] < least[a] ? lanes_of[lane] : least[a];
+  }
+}
+
 }  // namespace
+
+void center_products(const float* const* x, int count, const float* panels, const float* sizes, size_t ld,
+                     int n_features, float* const* out, float* least) {
+  int a = 0;
+  for (; a + 4 <= count; a += 4) products_of<4>(x + a, panels, sizes, ld, n_features, out + a, least + a);
+  for (; a < count; ++a) products_of<1>(x + a, panels, sizes, ld, n_features, out + a, least + a);
+}
 
 void nearest_in_panels(const float* const* x, int count, const float* panels, int n_centers, int n_features,
                        int32_t* labels, float* distances) {

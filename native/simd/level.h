@@ -42,6 +42,8 @@ double apply_extrapolation(const LoopArrays& loop, const float* point, const dou
 // In nearest_level.cpp.
 void nearest_in_panels(const float* const* x, int count, const float* panels, int n_centers, int n_features,
                        int32_t* labels, float* distances);
+void center_products(const float* const* x, int count, const float* panels, const float* sizes, size_t ld,
+                     int n_features, float* const* out, float* least);
 void update_nearest(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,
             int32_t* labels);
 

@@ -229,6 +229,11 @@ struct Ops {
   void (*nearest_in_panels)(const float* const* x, int count, const float* panels, int n_centers, int n_features,
                             int32_t* labels, float* distances);
 
+  // out[a][c] = sizes[c] + sum_k center_ck x[a][k] for `count` points and all ld centers in panels of kPad; least[a] is
+  // the least of them.  With sizes |c|^2 and points -2 x these are squared distances without |x|^2, rounded anyhow.
+  void (*center_products)(const float* const* x, int count, const float* panels, const float* sizes, size_t ld,
+                          int n_features, float* const* out, float* least);
+
   // For every row j of XT (feature-major, ld rows): if ||x_j - center||^2 < nearest[j], sets nearest[j] and labels[j].
   // Ties keep their label.  Rounds alike at every level.
   void (*update_nearest)(const float* XT, int n_features, size_t ld, const float* center, int32_t label, float* nearest,

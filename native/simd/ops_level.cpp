@@ -273,6 +273,7 @@ const Ops kOps = {
     sum_lanes,
     evaluate,
     nearest_in_panels,
+    center_products,
     update_nearest,
 };
 

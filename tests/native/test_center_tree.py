@@ -51,10 +51,16 @@ def test_rows_reach_the_leaf_of_a_search_one_by_one_ties_to_the_first(seed, n_fe
     np.testing.assert_array_equal(squared, np.array([distance for _, distance in expected], dtype=np.float32))
 
 
-@pytest.mark.parametrize("n_centers", [1, 5, 16, 33])
-def test_centers_are_those_of_nearest_centers(n_centers):
+@pytest.mark.parametrize("n_centers", [1, 5, 16, 33, 255, 256, 257, 1000])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 1e3, 1e6, 1e18])
+@pytest.mark.parametrize("rounded", [False, True])
+def test_centers_are_those_of_nearest_centers(n_centers, offset, rounded):
+    # Rounded, many centers are equally far, or equal; with an offset, products of rows and centers lose all digits.
     rng = np.random.default_rng(n_centers)
-    X, centers = rng.normal(size=(300, 7)).astype(np.float32), rng.normal(size=(n_centers, 7)).astype(np.float32)
+    X, centers = (rng.normal(size=(n, 7)) for n in (300, n_centers))
+    X, centers = ((np.round(rows) if rounded else rows) + offset for rows in (X, centers))
+    X, centers = X.astype(np.float32), centers.astype(np.float32)
+    X[:50] = centers[rng.integers(0, n_centers, 50)]
     tree = _native.CenterTree(7, [(centers, -1 - np.arange(n_centers))])
     for found, expected in zip(tree.descend(X), _native.nearest_centers(X, centers), strict=True):
         np.testing.assert_array_equal(found, expected)

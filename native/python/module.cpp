@@ -100,6 +100,8 @@ void choose_level(const std::string& name) {
 using namespace localsvm;
 
 NB_MODULE(_native, m) {
+  // Fitted models hold packed cells; those that live until the interpreter ends are no mistake to report.
+  nb::set_leak_warnings(false);
   m.doc() = "The native core of localsvm: distances, kernels, solvers, partitions, evaluation.";
 
   nb::class_<CancelToken>(m, "CancelToken", "A flag that stops native work from another thread.")

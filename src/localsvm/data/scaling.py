@@ -76,7 +76,8 @@ class QuantileScaling:
     def _joined(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
         """Knots and ranks of all columns, and where each column ends."""
         ends = np.cumsum([len(knots) for knots in self.knots], dtype=np.int64)
-        return np.concatenate(self.knots), np.concatenate(self.ranks), ends
+        none = np.empty(0)
+        return np.concatenate([*self.knots, none]), np.concatenate([*self.ranks, none]), ends
 
     def slopes(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """Return the derivatives of the scaled columns by the given ones, at rows.

@@ -91,12 +91,13 @@ def newton_twin(X, indicator, weight, ends, constants):
     least = np.minimum(0.02, np.minimum(rate, 1 - rate) / 4)
     p = np.clip(p, least, 1 - least)
     scores = np.tile(constants, (len(folds), len(X), 1))
-    for _ in range(5):
+    for number in range(5):
         variance = p * (1 - p)
         score = np.log(p / (1 - p)) if two else np.log(p)
         steps = [solutions(score + (indicator - p) / variance, weight[:, None] * variance, lam) for lam in LAMS]
         lam = int(np.argmin([log_loss(found) for found in steps]))
-        line = [scores + length * (steps[lam] - scores) for length in (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2)]
+        lengths = (0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2) if number else (0.5, 0.75, 1, 1.25, 1.5, 2)
+        line = [scores + length * (steps[lam] - scores) for length in lengths]
         scores = min(line, key=log_loss)
         p = np.clip(probabilities(scores), 1e-3, 1 - 1e-3)
     return out_of_fold(scores), lam
@@ -153,7 +154,7 @@ def test_labels_that_are_noise_have_the_log_loss_of_the_rates(n_classes):
     y = rng.integers(0, n_classes, size=600)
     labels = np.where(y == 1, 1.0, -1.0) if n_classes == 2 else y.astype(float)
     task, reduction = task_for(rng.normal(size=(600, 5)).astype(np.float32), labels, n_classes)
-    cell = train_cell(task, CellSettings(reduction=reduction, grid=Grid(widths=[1.0], lams=[1e-3, 1e-4])))
+    cell = train_cell(task, CellSettings(reduction=reduction, grid=Grid(widths=[1.0], lams=[1e-1, 1e-2, 1e-3])))
     of_rates = reduction.risk(task.rows.y, np.tile(reduction.constants(task.rows.y, task.rows.weight), (600, 1)))
     assert cell.risk == pytest.approx(of_rates.mean(), rel=0.02)
 

@@ -41,6 +41,8 @@ _LEAST_PROBABILITY, _LEAST_OF_RATE = 0.02, 0.25
 _LEAST_STEP_PROBABILITY = 1e-3
 # Of a step: shorter ones where it goes too far, longer ones where classes are nearly certain and probabilities lag.
 _LENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 2.0)
+# The first step has at least half its length: of few distinct rows, no other tells anything of one that is left out.
+_FIRST_LENGTHS = _LENGTHS[2:]
 _CONVERGED = STATUS.index("converged")
 _GAP_FACTOR = 0.2  # on the allowed gap: log-losses differ by less than errors do
 
@@ -58,9 +60,9 @@ def newton_steps(
     problem = _Problem(search, squares.outputs, reduction, y)
     p = problem.least_squares_probabilities(squares.beta)
     functions = problem.constants()
-    for _ in range(_MOST_STEPS):
+    for number in range(_MOST_STEPS):
         step = problem.step(p)
-        length = problem.step_length(functions.scores, step.scores)
+        length = problem.step_length(functions.scores, step.scores, _LENGTHS if number else _FIRST_LENGTHS)
         if length == 0:
             break
         solution = problem.retrained(p, step.lam) if refit == "retrain" else step.combined()
@@ -162,6 +164,8 @@ class _Problem:
         self._constants = reduction.constants(y, self._rows.weight)
         self._fold = np.repeat(np.arange(outputs.n_folds), np.diff([0, *self._rows.ends[: outputs.n_folds]]))
         self.bound = reduction.score_bound(float(self._rows.weight.sum()))
+        trained = (np.delete(y, np.flatnonzero(self._fold == fold)) for fold in range(outputs.n_folds))
+        self._of_one_class = np.array([bool((rows == rows[:1]).all()) for rows in trained])
 
     def least_squares_probabilities(self, beta: Float32Array) -> FloatArray:
         """Return the values of least squares (fold, column) at all rows as probabilities (fold, row, output)."""
@@ -228,6 +232,10 @@ class _Problem:
         variance = p * (1.0 - p)
         target = np.moveaxis(score + (self._rows.y[:, self._own] - p) / variance, -1, 0)
         weight = np.moveaxis(self._rows.weight[:, None] * variance, -1, 0)
+        if (
+            len(trains) > 1
+        ):  # folds that train on one class have the offset of all rows, so that two rows are told apart
+            trains = trains | self._of_one_class[:, None]
         trained = weight * trains
         offset = (trained * target).sum(axis=-1) / trained.sum(axis=-1)
         return _Weighted(target - offset[..., None], weight, offset)
@@ -259,13 +267,13 @@ class _Problem:
         found[rows] = values[self._fold, rows]
         return found
 
-    def step_length(self, start: FloatArray, end: FloatArray) -> float:
+    def step_length(self, start: FloatArray, end: FloatArray, lengths: Sequence[float]) -> float:
         """Return the length of lowest out-of-fold log-loss between, and beyond, scores of all folds."""
         validated = slice(0, len(self._fold))
         start, end = (self.out_of_fold(scores)[validated] for scores in (start, end))
-        lines = [_between(start, end, length) for length in _LENGTHS]
+        lines = [_between(start, end, length) for length in lengths]
         losses = [self._reduction.risk(self._y[validated], scores) @ self._rows.weight[validated] for scores in lines]
-        return _LENGTHS[int(np.argmin(losses))]
+        return lengths[int(np.argmin(losses))]
 
     def _fold_losses(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the summed log-losses (lam, fold) of scores (lam, validated row, output), and the weights of folds."""

@@ -107,7 +107,11 @@ class Probabilities:
     def probabilities(self, scores: FloatArray) -> FloatArray:
         """Return the probabilities (n, n_classes) of all classes."""
         found = self.of_outputs(scores)
-        return np.column_stack([1.0 - found[:, 0], found[:, 0]]) if self.n_classes == 2 else found
+        if self.n_classes > 2:
+            return found
+        # A score of 0 predicts the second class, and so do scores that round to one half.
+        second = np.where((found == 0.5) & (scores >= 0), np.nextafter(0.5, 1.0), found)[:, 0]
+        return np.column_stack([1.0 - second, second])
 
     def risk(self, y: FloatArray, scores: FloatArray) -> FloatArray:
         """Return the log-loss of every sample; scores are (..., n, n_outputs)."""

@@ -38,7 +38,7 @@ _BLOCK_ROWS = 1 << 18
 """Samples of two classes that are gathered into bins at a time."""
 
 # Factors exp(-E) of classes other than the predicted one: less than 1 so clearly that no rounding makes them equal.
-_LEAST_FACTOR, _LARGEST_FACTOR = 2.0**-50, 1.0 - 2.0**-50
+LEAST_FACTOR, LARGEST_FACTOR = 2.0**-50, 1.0 - 2.0**-50
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _factors(distance: FloatArray, increments: FloatArray) -> FloatArray:
     energy = np.zeros_like(distance)
     for k, filled in enumerate(filled_intervals(distance)):
         energy += increments[..., k] * filled
-    return np.clip(np.exp(-energy), _LEAST_FACTOR, _LARGEST_FACTOR)
+    return np.clip(np.exp(-energy), LEAST_FACTOR, LARGEST_FACTOR)
 
 
 def _class_weight(label: Integers, weight: FloatArray, cell: Integers, shape: tuple[int, int]) -> FloatArray:

@@ -26,6 +26,7 @@ from localsvm.decision.cross_validated import CvMeasures
 from localsvm.decision.duplicates import Duplicates
 from localsvm.estimators.columns import encode_training_rows
 from localsvm.estimators.effort import check_effort, choose_grid, count_members, is_averaged, member_columns
+from localsvm.estimators.exported import Exportable
 from localsvm.estimators.features import check_features
 from localsvm.estimators.monitored import Monitored
 from localsvm.estimators.parameters import check_relevance, count_threads, fit_parameters
@@ -158,7 +159,7 @@ def fitted_from(
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LocalEstimator(Monitored):
+class LocalEstimator(Monitored, Exportable):
     """Parameters and behavior common to all local SVMs."""
 
     effort: str = "default"

@@ -173,10 +173,10 @@ class OneVsOne(_Classes):
 
     def score_gradients(self, values: FloatArray, gradients: FloatArray) -> FloatArray:
         """Return the derivatives of the values that make the scores."""
-        own = self._side_of_class * values[:, self._pair_of_class]  # against each other class
+        own = self.side_of_class * values[:, self.pair_of_class]  # against each other class
         rival = own.argmin(axis=2)
         of_class = np.arange(self.n_classes)
-        pair, side = self._pair_of_class[of_class, rival], self._side_of_class[of_class, rival]
+        pair, side = self.pair_of_class[of_class, rival], self.side_of_class[of_class, rival]
         least = side[:, :, None] * np.take_along_axis(gradients, pair[:, :, None], axis=1)
         return self._mixed(least, self._class_means(gradients))
 
@@ -184,16 +184,16 @@ class OneVsOne(_Classes):
         return (1 - self.mean_share) * least + self.mean_share * mean
 
     @cached_property
-    def _pair_of_class(self) -> IndexArray:
+    def pair_of_class(self) -> IndexArray:
         """The pairs of each class, (n_classes, n_classes - 1)."""
         own = [[number for number, pair in enumerate(self.pairs) if c in pair] for c in range(self.n_classes)]
         return np.array(own, dtype=np.intp)
 
     @cached_property
-    def _side_of_class(self) -> FloatArray:
+    def side_of_class(self) -> FloatArray:
         """1 where the class is the first of the pair, else -1."""
         first = np.array([a for a, _ in self.pairs])
-        return np.where(first[self._pair_of_class] == np.arange(self.n_classes)[:, None], 1.0, -1.0)
+        return np.where(first[self.pair_of_class] == np.arange(self.n_classes)[:, None], 1.0, -1.0)
 
     def _class_means(self, of_pairs: FloatArray) -> FloatArray:
         """Return the mean over its pairs for each class; pairs and classes are the second axis."""

@@ -1,0 +1,66 @@
+"""The cell of every row: the nearest center in every node of the tree, from the root down, ties to the first.
+
+Enters: points and a partition. Leaves: the number of the cell of every point. Squared distances are computed in double
+precision and compared in single precision, where equal distances of centers are equal again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from localsvm.errors import InvalidParameter
+from localsvm.export.distances import lifted_references
+from localsvm.export.graph import FLOAT, INT, Graph, Value, integers
+from localsvm.export.groups import Grouped, Ranges, by_group, group_rows, number_rows
+from localsvm.partition import ChunkPartition, OverlapPartition, Partition, VoronoiPartition, WholePartition
+from localsvm.partition.tree import Node, is_leaf, leaf_number
+
+
+def check_partition(partition: Partition) -> None:
+    """Refuse a partition that is not one of the package."""
+    if not isinstance(partition, VoronoiPartition | OverlapPartition | WholePartition | ChunkPartition):
+        raise InvalidParameter(
+            f"the partition is an object of your own ({type(partition).__name__}), and ONNX cannot run its Python code. "
+            "Train with one of the partitions of localsvm, such as partition='voronoi' or CoarseCells."
+        )
+
+
+def find_cells(g: Graph, points: str, lifted: str, partition: Partition, name: str) -> str:
+    """Return the cells (n,) of points under this name."""
+    tree = partition.cells if isinstance(partition, OverlapPartition) else partition
+    if not isinstance(tree, VoronoiPartition) or not tree.nodes:
+        count, _ = number_rows(g, points)
+        return g.op("Expand", integers(0), g.op("Reshape", count, integers(1)), name=name)
+    return _descend(g, lifted, tree.nodes, name)
+
+
+def _descend(g: Graph, lifted: str, nodes: tuple[Node, ...], name: str) -> str:
+    references = np.concatenate([node.centers for node in nodes])
+    centers = lifted_references(g, references, np.ones(len(references)))
+    children = g.constant(np.concatenate([node.children for node in nodes]).astype(np.int64))
+    ranges = Ranges.of([len(node.centers) for node in nodes])
+
+    def nearest(b: Graph, x: str, node: str) -> str:
+        begin, end = ranges.part(b, node)
+        squared = b.op("Gemm", x, b.slice_rows(centers, begin, end), transB=1)
+        first = b.op("ArgMin", b.cast(squared, FLOAT), axis=1, keepdims=0)
+        return b.op("Gather", children, b.op("Add", first, begin))
+
+    none: Value = np.zeros(0, dtype=np.int64)
+    count, rows = number_rows(g, lifted)
+    all_at_root = g.op("Pad", g.op("Reshape", count, integers(1)), integers(0, len(nodes) - 1))
+    at = by_group(g, lifted, Grouped(rows, all_at_root), none, INT, nearest)
+    for _ in range(_depth(nodes) - 1):
+        inner = g.op("Reshape", g.op("NonZero", g.op("GreaterOrEqual", at, integers(0))), integers(-1))
+        grouped = group_rows(g, inner, g.op("Gather", at, inner), len(nodes))
+        at = g.op("ScatterElements", at, grouped.order, by_group(g, lifted, grouped, none, INT, nearest), axis=0)
+    return g.op("Sub", integers(int(leaf_number(0))), at, name=name)
+
+
+def _depth(nodes: tuple[Node, ...]) -> int:
+    """Return the number of nodes on the longest way to a leaf."""
+    depth = np.ones(len(nodes), dtype=np.int64)
+    for number, node in enumerate(nodes):  # nodes come after their parents
+        inner = node.children[~is_leaf(node.children)]
+        depth[inner] = depth[number] + 1
+    return int(depth.max())

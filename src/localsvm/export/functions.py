@@ -70,13 +70,14 @@ def evaluate_cells(g: Graph, points: str, lifted: str, grouped: Grouped, model: 
     """Return the values (row, output) of rows in the order of their cells."""
     tables = _Tables.of(model)
     kernel = _manhattan(g, tables) if tables.kernel == "manhattan" else _of_squares(g, tables)
-    coefficients, constants = g.constant(tables.coefficients), g.constant(tables.constants)
+    coefficients, constants = g.cast(tables.coefficients, DOUBLE), g.constant(tables.constants)
     low, high = (g.constant(np.ascontiguousarray(bound)) for bound in np.moveaxis(tables.bounds, 2, 0))
 
     def values(b: Graph, x: str, cell: str) -> str:
         begin, end = tables.ranges.part(b, cell)
-        sums = b.op("MatMul", kernel(b, x, begin, end), b.slice_rows(coefficients, begin, end))
-        found = b.op("Add", b.cast(sums, DOUBLE), b.op("Gather", constants, cell))
+        # Coefficients of smooth functions are large and cancel: sums in single precision would lose their digits.
+        sums = b.op("MatMul", b.cast(kernel(b, x, begin, end), DOUBLE), b.slice_rows(coefficients, begin, end))
+        found = b.op("Add", sums, b.op("Gather", constants, cell))
         return b.op("Min", b.op("Max", found, b.op("Gather", low, cell)), b.op("Gather", high, cell))
 
     rows = points if tables.kernel == "manhattan" else lifted

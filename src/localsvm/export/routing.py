@@ -1,7 +1,8 @@
 """The cell of every row: the nearest center in every node of the tree, from the root down, ties to the first.
 
-Enters: points and a partition. Leaves: the number of the cell of every point. Squared distances are computed in double
-precision and compared in single precision, where equal distances of centers are equal again.
+Enters: points and a partition. Leaves: the number of the cell of every point. A product of matrices finds the few nearest
+centers; among these, squares are summed in single precision, feature after feature, as the partition itself does it.
+Then points that are equally far from two centers go where they went in training.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from localsvm.export.graph import FLOAT, INT, Graph, Value, integers
 from localsvm.export.groups import Grouped, Ranges, by_group, group_rows, number_rows
 from localsvm.partition import ChunkPartition, OverlapPartition, Partition, VoronoiPartition, WholePartition
 from localsvm.partition.tree import Node, is_leaf, leaf_number
+
+_CANDIDATES = 8
+"""Nearest centers whose distances are compared exactly."""
 
 
 def check_partition(partition: Partition) -> None:
@@ -36,14 +40,18 @@ def find_cells(g: Graph, points: str, lifted: str, partition: Partition, name: s
 
 def _descend(g: Graph, lifted: str, nodes: tuple[Node, ...], name: str) -> str:
     references = np.concatenate([node.centers for node in nodes])
-    centers = lifted_references(g, references, np.ones(len(references)))
+    centers, lifted_centers = g.constant(references), lifted_references(g, references, np.ones(len(references)))
     children = g.constant(np.concatenate([node.children for node in nodes]).astype(np.int64))
     ranges = Ranges.of([len(node.centers) for node in nodes])
 
     def nearest(b: Graph, x: str, node: str) -> str:
         begin, end = ranges.part(b, node)
-        squared = b.op("Gemm", x, b.slice_rows(centers, begin, end), transB=1)
-        first = b.op("ArgMin", b.cast(squared, FLOAT), axis=1, keepdims=0)
+        squared = b.op("Gemm", x, b.slice_rows(lifted_centers, begin, end), transB=1)
+        count = b.op("Min", b.op("Sub", end, begin), integers(_CANDIDATES))
+        _, near = b.ops("TopK", (None, None), squared, count, largest=0)
+        near, _ = b.ops("TopK", (None, None), near, count, largest=0, sorted=1)  # the first of equally near ones
+        place = b.op("ArgMin", _exact(b, x, b.op("Gather", b.slice_rows(centers, begin, end), near)), axis=1)
+        first = b.op("Reshape", b.op("GatherElements", near, place, axis=1), integers(-1))
         return b.op("Gather", children, b.op("Add", first, begin))
 
     none: Value = np.zeros(0, dtype=np.int64)
@@ -55,6 +63,14 @@ def _descend(g: Graph, lifted: str, nodes: tuple[Node, ...], name: str) -> str:
         grouped = group_rows(g, inner, g.op("Gather", at, inner), len(nodes))
         at = g.op("ScatterElements", at, grouped.order, by_group(g, lifted, grouped, none, INT, nearest), axis=0)
     return g.op("Sub", integers(int(leaf_number(0))), at, name=name)
+
+
+def _exact(b: Graph, lifted: str, centers: str) -> str:
+    """Return squared distances (n, k) of points from centers (n, k, n_features), summed in the order of the features."""
+    x = b.cast(b.op("Slice", lifted, integers(0), integers(-2), integers(1)), FLOAT)
+    gap = b.op("Sub", b.op("Unsqueeze", x, integers(1)), centers)
+    sums = b.op("CumSum", b.op("Mul", gap, gap), np.array(2))
+    return b.op("Gather", sums, np.array(-1), axis=2)
 
 
 def _depth(nodes: tuple[Node, ...]) -> int:

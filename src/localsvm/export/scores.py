@@ -68,9 +68,9 @@ def _many_classes(g: Graph, scores: str, cells: str, calibration: Calibration) -
     n_classes = calibration.present.shape[1]
     largest_of_all = g.op("ReduceMax", scores, axes=[1], keepdims=1)
     # A cell without samples knows only the predicted class.
-    has_any = g.op("Unsqueeze", g.op("Gather", calibration.present.any(axis=1), cells), integers(1))
-    present = g.op("Gather", calibration.present, cells)
-    known = g.op("Where", has_any, present, g.op("Equal", scores, largest_of_all))
+    is_empty = g.op("Unsqueeze", g.op("Gather", ~calibration.present.any(axis=1), cells), integers(1))
+    predicted = g.op("And", is_empty, g.op("Equal", scores, largest_of_all))
+    known = g.op("Or", g.op("Gather", calibration.present, cells), predicted)
     known_scores = g.op("Where", known, scores, np.array(-np.inf))
     best = g.op("ArgMax", known_scores, axis=1, keepdims=1)
     half = np.array(0.5)

@@ -115,28 +115,17 @@ def test_members_predict_together(make):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_go_to_the_cells_of_a_deep_tree_unless_they_lie_between_centers(seed):
+def test_all_rows_go_to_the_cells_that_the_tree_finds(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(1500, 2)).astype(np.float32)
     upper = CoarseCells.around(X[:3]).split(1, X[3:7]).split(2, X[7:10])
     model = LocalSVR(**{**SMALL, "cell_size": 40}, partition=upper, scaling=None, relevance=None).fit(X, X[:, 0])
-    nodes = model.model_.partition.nodes
-    assert len(nodes) > 3
+    assert len(model.model_.partition.nodes) > 3
     shown, name = with_cells(model.to_onnx())
     points = (3 * rng.normal(size=(20_000, 2))).astype(np.float32)
     found = run(shown, points)[name]
-    same = found == model.apply(points)
-    assert same.mean() > 0.999 and len(np.unique(found)) > 0.9 * model.n_cells_
-    assert all(is_between_centers(nodes, point) for point in points[~same])
-
-
-def is_between_centers(nodes, point):
-    """Return whether a point is equally far from two centers of a node, to single precision."""
-    gaps = []
-    for node in nodes:
-        squared = np.sort(np.square(node.centers.astype(np.float64) - point).sum(axis=1))
-        gaps += [(squared[1] - squared[0]) / squared[1]] if len(squared) > 1 else []
-    return min(gaps) < 1e-6
+    assert len(np.unique(found)) > 0.9 * model.n_cells_
+    np.testing.assert_array_equal(found, model.apply(points))
 
 
 def test_rows_that_are_equally_far_from_centers_go_to_the_first():

@@ -22,7 +22,8 @@ def feeds(session, X):
 def column_of(column, kind):
     """Return a column of a frame as (n, 1): text, numbers, or dates as days since 1970."""
     if kind is object:
-        return np.array([["" if pd.isna(value) else str(value)] for value in column], dtype=object)
+        texts = ["" if pd.isna(value) else str(value) for value in column]
+        return np.array(texts, dtype=object)[:, None]
     if column.dtype.kind == "M":
         days = (column - pd.Timestamp("1970-01-01")) / pd.Timedelta(days=1)
         return days.to_numpy(dtype=np.float64)[:, None]

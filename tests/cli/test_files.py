@@ -1,4 +1,4 @@
-"""`predict`, `evaluate`, `inspect`, `report`, `convert`: rows keep their order, columns are matched by name."""
+"""Commands on files and models: rows keep their order, columns are matched by name."""
 
 import gzip
 import json
@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import onnx
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -143,6 +144,21 @@ def test_a_report_is_one_page(shell, trained, toy_files):
     assert "http://" not in page.replace("http://www.w3.org", "")
 
 
+def test_an_exported_file_is_what_to_onnx_returns(shell, trained):
+    done = shell.run("export", trained, "-o", "model.onnx", "--dtype", "float64", "--json")
+    assert json.loads(done.stdout)["outputs"] == ["label", "probabilities", "scores"]
+    expected = localsvm.load(trained).to_onnx(dtype="float64")
+    assert onnx.load(shell.path("model.onnx")) == expected
+
+
+def test_an_export_that_fails_leaves_the_file_as_it_was(shell, toy_files):
+    shell.run("train", toy_files / "train.parquet", "-t", "kind", *FAST, "-o", "model.lsvm")
+    shell.path("model.onnx").write_bytes(b"before")
+    done = shell.run("export", "model.lsvm", "-o", "model.onnx/below", code=4)
+    assert "cannot write" in done.stderr
+    assert shell.path("model.onnx").read_bytes() == b"before"
+
+
 def test_files_are_converted(shell, toy_files):
     shell.run("convert", toy_files / "test.csv", "test.parquet")
     assert shell.json("convert", "test.parquet", "again.csv")["rows"] == 300
@@ -175,7 +191,7 @@ def test_the_demo_saves_models_and_reports(shell):
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "train", "advise", "predict", "evaluate", "inspect", "report", "resume", "convert"]
+    "command", ["demo", "train", "advise", "predict", "evaluate", "inspect", "report", "resume", "export", "convert"]
 )
 def test_help_has_examples(shell, command):
     text = shell.run(command, "--help").stdout
@@ -192,7 +208,7 @@ def test_help_shows_choices_and_no_types_of_python(shell, command):
 
 def test_without_arguments_the_commands_are_listed(shell):
     done = shell.run(code=2)
-    for command in ("demo", "train", "predict", "evaluate", "inspect", "report", "resume", "convert"):
+    for command in ("demo", "train", "predict", "evaluate", "inspect", "report", "resume", "export", "convert"):
         assert command in done.stdout + done.stderr
 
 

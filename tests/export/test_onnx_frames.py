@@ -186,7 +186,7 @@ def test_duplicates_are_refused_unless_they_are_to_be_ignored():
     rate = np.random.default_rng(1).choice([0.05, 0.95], 36)[(6 * X[:, 0] + X[:, 1]).astype(int)]
     clf = LocalSVC(**{**SMALL, "cell_size": 2000}).fit(X, rng.random(1200) < rate)
     assert clf._duplicates is not None
-    with pytest.raises(InvalidParameter, match="looks up duplicates .* duplicates='ignore'"):
+    with pytest.raises(InvalidParameter, match=r"looks up duplicates .* duplicates='ignore'"):
         clf.to_onnx()
     exported = clf.to_onnx(duplicates="ignore")
     close(run(exported, X)["probabilities"], forgetful(clf).predict_proba(X))

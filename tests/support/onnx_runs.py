@@ -6,6 +6,8 @@ import numpy as np
 import onnxruntime
 import pandas as pd
 
+from localsvm.estimators.base import member_rows
+
 ABSOLUTE = RELATIVE = 1e-5
 TIE = 1e-4  # of scores: labels of rows nearer than this to the border between classes may differ
 KINDS = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(string)": object}
@@ -68,3 +70,29 @@ def close(found, expected):
     assert found.shape == expected.shape and np.isfinite(expected).all()
     largest = max(1.0, np.abs(expected).max())
     np.testing.assert_allclose(found, expected, rtol=RELATIVE, atol=ABSOLUTE * largest)
+
+
+def exact_scores(estimator, X):
+    """Return the first score of rows, computed in double precision, and a bound on its rounding in single precision.
+
+    With kernel values exp(-e) rounded to single precision, their relative error is that of e, and one rounding more.
+    """
+    total, bound = np.zeros(len(X)), np.zeros(len(X))
+    for member, rows in zip(estimator.members_, member_rows(estimator, X).of_members, strict=True):
+        points = member.model.scaling.apply(rows[:])
+        for row, cell in enumerate(member.model.partition.assign(points)):
+            functions = member.model.cells[cell].functions
+            value = functions.constants[0]
+            for part in functions.sums:
+                gaps = np.abs(part.support_vectors.astype(np.float64) - points[row])
+                squared, width = np.square(gaps).sum(axis=1), float(np.float32(part.width))
+                e = {
+                    "gauss": squared / width**2,
+                    "laplace": np.sqrt(squared) / width,
+                    "manhattan": gaps.sum(axis=1) / width,
+                }[functions.kernel]
+                terms = part.coefficients[0].astype(np.float64) * np.exp(-e)
+                value += terms.sum()
+                bound[row] += member.weight * np.abs(terms * (1 + e)).sum() * 2.0**-23
+            total[row] += member.weight * np.clip(value, *functions.bounds[0])
+    return total, bound

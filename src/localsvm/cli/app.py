@@ -36,6 +36,8 @@ Missing = StrEnum("Missing", ["error", "impute"])
 Objective = StrEnum("Objective", ["accuracy", "log_loss", "balanced_accuracy", "tpr_tnr", "f1"])
 ClassWeight = StrEnum("ClassWeight", ["balanced"])
 Format = StrEnum("Format", ["csv", "libsvm", "parquet", "arrow", "npz", "npy"])
+Precision = StrEnum("Precision", ["float32", "float64"])
+Duplicates = StrEnum("Duplicates", ["error", "ignore"])
 Effort = StrEnum("Effort", ["fast", "default", "best"])
 
 _READING = "File format"
@@ -504,6 +506,30 @@ def report(
     from localsvm.cli.files import run_report
 
     run_report(model, output, data, target, title, jobs, file, Output(quiet=quiet))
+
+
+@app.command(cls=Command)
+@failures_as_messages()
+def export(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", help="ONNX file to write.")] = Path("model.onnx"),
+    dtype: Annotated[Precision, typer.Option(help="Precision of numbers in inputs and outputs.")] = Precision.float32,
+    duplicates: Annotated[
+        Duplicates,
+        typer.Option(help="ignore: export a model that looks up duplicates of training rows without that."),
+    ] = Duplicates.error,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model as ONNX, to predict without localsvm.
+
+    Examples
+    --------
+        localsvm export delay.lsvm -o delay.onnx
+    """
+    from localsvm.cli.files import run_export
+
+    run_export(model, output, {"dtype": dtype.value, "duplicates": duplicates.value}, Output(json, quiet))
 
 
 @app.command(cls=Command)

@@ -1,4 +1,4 @@
-"""Commands on models and files: predict, evaluate, inspect, report, convert."""
+"""Commands on models and files: predict, evaluate, inspect, report, export, convert."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from localsvm.cli.evaluation import show_evaluation
 from localsvm.cli.facts import found_in_words, model_facts
 from localsvm.cli.output import Output
 from localsvm.cli.progress import Work
+from localsvm.data.durable import replacing
 from localsvm.data.files import FileOptions, Schema, TableFile, convert_file, open_file, open_writer
 from localsvm.errors import InvalidParameter
 from localsvm.estimators.base import LocalEstimator
@@ -180,6 +181,21 @@ def run_report(
         evaluation = None if data is None else opened.evaluate(data, target, None, file, work)
     write_report(opened.estimator, output, evaluation, title or model.stem)
     out.note(f"Report written to {output}.")
+
+
+def run_export(model: Path, output: Path, options: dict[str, Any], out: Output) -> None:
+    """Write a model as ONNX."""
+    exported = _Opened.of(model).estimator.to_onnx(**options)
+    with replacing(output) as file:
+        file.write(exported.SerializeToString())
+    out.summary(
+        {
+            "file": str(output),
+            "bytes": output.stat().st_size,
+            "inputs": [value.name for value in exported.graph.input],
+            "outputs": [value.name for value in exported.graph.output],
+        }
+    )
 
 
 def run_convert(source: str, destination: str, file: dict[str, Any], out: Output) -> None:

@@ -13,6 +13,8 @@ _SAME_NAME = (
     "checkpoint",
     "class_weight",
     "delimiter",
+    "dtype",
+    "duplicates",
     "effort",
     "encoding",
     "false_alarm",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,11 @@ class Exportable(FittedFacts):
     """What estimators have to leave localsvm with."""
 
     columns_: Encoding | None
-    _ensemble: Ensemble
+
+    @property
+    @abstractmethod
+    def _ensemble(self) -> Ensemble:
+        """The models, and duplicates of training rows."""
 
     def to_onnx(self, *, dtype: str = "float32", duplicates: str = "error") -> ModelProto:
         """Return the fitted estimator as an ONNX model, of primitive operators.
@@ -64,7 +69,6 @@ class Exportable(FittedFacts):
         check_is_fitted(self)
         if find_spec("onnx") is None:
             raise MissingPackage("Exports to ONNX need the package 'onnx': pip install 'localsvm[onnx]'")
-        import localsvm
         from localsvm.export import FittedModel, to_onnx
 
         given = getattr(self, "feature_names_in_", range(self.n_features_in_))
@@ -76,4 +80,4 @@ class Exportable(FittedFacts):
             classes=getattr(self, "classes_", None),
             shown=getattr(self, "_shown", None),
         )
-        return to_onnx(fitted, localsvm.__version__, dtype, duplicates)
+        return to_onnx(fitted, dtype, duplicates)

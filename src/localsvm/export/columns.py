@@ -46,7 +46,9 @@ class Features:
     @classmethod
     def of_columns(cls, g: Graph, names: Sequence[str], encoding: Encoding, kind: int) -> Features:
         """Declare an input (n, 1) for each feature that had values in training: text, numbers, or days since 1970."""
-        inputs, numbers, places, texts = [], [], {}, {}
+        inputs: list[ValueInfoProto] = []
+        numbers: list[str] = []
+        places, texts = {}, {}
         for j, (name, of_feature) in enumerate(zip(names, encoding.kinds, strict=True)):
             if of_feature == "empty":
                 continue

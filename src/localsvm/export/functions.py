@@ -1,7 +1,7 @@
 """The functions of the cells: constants plus kernel sums, clipped at bounds.
 
-Enters: points with their cells, and trained cells. Leaves: the values (row, output) of every row's own cell. The support
-vectors of all cells are one table; a block of rows reads the part of its cell.
+Enters: points with their cells, and trained cells. Leaves: the values (row, output) of every row's own cell. The
+support vectors of all cells are one table; a block of rows reads the part of its cell.
 """
 
 from __future__ import annotations

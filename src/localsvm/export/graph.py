@@ -1,7 +1,7 @@
 """A graph of ONNX operators, written one operator at a time.
 
-Enters: operators with the names of values, or arrays, which become constants. Leaves: names of values, and the nodes and
-constants of a model. Bodies of loops see the values around them; all constants are those of the whole model.
+Enters: operators with the names of values, or arrays, which become constants. Leaves: names of values, and the nodes
+and constants of a model. Bodies of loops see the values around them; all constants are those of the whole model.
 """
 
 from __future__ import annotations
@@ -76,11 +76,10 @@ class Graph:
         if self._shared.n_bytes > _MOST_BYTES:
             raise InvalidParameter(
                 "the model is too large for an ONNX file, which holds at most 2 GB. Keep it in localsvm's own format, "
-                "or train one with members=1, or with fewer support vectors: loss='hinge'."
+                "or train one with members=1, or with fewer support vectors: objective='accuracy'."
             )
         if text:
-            data = [str(item).encode() for item in array.ravel()]
-            tensor = helper.make_tensor(name, TensorProto.STRING, array.shape, data)
+            tensor = numpy_helper.from_array(array.astype(object), name)
         else:
             tensor = numpy_helper.from_array(np.ascontiguousarray(array).reshape(array.shape), name)
         self._shared.constants.append(tensor)

@@ -28,6 +28,7 @@ from localsvm.export.scaling import scaled
 from localsvm.export.scores import calibrated, learned_probabilities, scores_of
 from localsvm.model.ensemble import Ensemble, Member
 from localsvm.model.local_model import LocalModel
+from localsvm.storage.version import __version__
 from localsvm.tasks import Probabilities
 
 _OPSET, _ML_OPSET, _IR_VERSION = 17, 3, 8
@@ -49,8 +50,8 @@ class FittedModel:
     """Of a regressor: the scores that are predictions; see `LocalRegressor`."""
 
 
-def to_onnx(fitted: FittedModel, version: str, dtype: str = "float32", duplicates: str = "error") -> ModelProto:
-    """Return a fitted model as an ONNX model; `version` is that of the package."""
+def to_onnx(fitted: FittedModel, dtype: str = "float32", duplicates: str = "error") -> ModelProto:
+    """Return a fitted model as an ONNX model."""
     kind = _check(fitted, dtype, duplicates)
     g = Graph()
     columns, members = fitted.columns, fitted.ensemble.members
@@ -71,7 +72,7 @@ def to_onnx(fitted: FittedModel, version: str, dtype: str = "float32", duplicate
         _add_prediction(outputs, scores, fitted)
     else:
         _add_classes(outputs, scores, cells, fitted.classes, members[0].model)
-    return _model(g, features.inputs, outputs.found, fitted, version)
+    return _model(g, features.inputs, outputs.found, fitted)
 
 
 def _check(fitted: FittedModel, dtype: str, duplicates: str) -> int:
@@ -82,8 +83,7 @@ def _check(fitted: FittedModel, dtype: str, duplicates: str) -> int:
     if fitted.ensemble.duplicates is not None and duplicates == "error":
         raise InvalidParameter(
             "the model looks up duplicates of training rows by hashes, which ONNX does not have. Without that, rows "
-            "that equal a training row are predicted like their neighbors: allow it with duplicates='ignore' "
-            "(--duplicates ignore)."
+            "that equal a training row are predicted like their neighbors: allow it with duplicates='ignore'."
         )
     for member in fitted.ensemble.members:
         check_partition(member.model.partition)
@@ -129,8 +129,7 @@ class _Outputs:
         while name in self.taken:
             name += "_"
         kind = self.kind if kind is None else kind
-        same = "Identity" if kind == TensorProto.STRING else "Cast"
-        self.g.op(same, value, name=name, **({} if same == "Identity" else {"to": kind}))
+        self.g.op("Identity", value if kind == TensorProto.STRING else self.g.cast(value, kind), name=name)
         self.found.append(helper.make_tensor_value_info(name, kind, ["n", *shape]))
 
 
@@ -161,17 +160,18 @@ def _add_classes(outputs: _Outputs, scores: str, cells: str, classes: NDArray[An
 
 def _labels(classes: NDArray[Any]) -> tuple[NDArray[Any], int]:
     """Return labels as an array that ONNX has, and its type."""
-    if classes.dtype.kind == "b":
-        return classes, TensorProto.BOOL
-    if classes.dtype.kind in "iu" and int(classes.max()) <= np.iinfo(np.int64).max:
-        return classes.astype(np.int64), INT
-    if classes.dtype.kind == "f":
-        return classes.astype(np.float64), DOUBLE
-    if all(isinstance(label, str) for label in classes.tolist()):
-        return classes.astype(object), TensorProto.STRING
+    labels = np.array(classes.tolist())  # objects may be text or integers
+    if labels.dtype.kind == "b":
+        return labels, TensorProto.BOOL
+    if labels.dtype.kind in "iu" and int(labels.max()) <= np.iinfo(np.int64).max:
+        return labels.astype(np.int64), INT
+    if labels.dtype.kind == "f":
+        return labels.astype(np.float64), DOUBLE
+    if labels.dtype.kind == "U":
+        return labels.astype(object), TensorProto.STRING
     raise InvalidParameter(
-        f"the labels are neither text nor numbers (the first is {classes.tolist()[0]!r}), and ONNX has no others. Train "
-        "with labels that are text or integers."
+        f"the labels are neither text nor numbers (the first is {classes.tolist()[0]!r}), and ONNX has no others. "
+        "Train with labels that are text or integers."
     )
 
 
@@ -180,13 +180,12 @@ def _model(
     inputs: Sequence[ValueInfoProto],
     outputs: Sequence[ValueInfoProto],
     fitted: FittedModel,
-    version: str,
 ) -> ModelProto:
     graph = helper.make_graph(g.nodes, fitted.name, list(inputs), list(outputs), g.constants)
     model = helper.make_model(
         graph,
         producer_name="localsvm",
-        producer_version=version,
+        producer_version=__version__,
         ir_version=_IR_VERSION,
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid("ai.onnx.ml", _ML_OPSET)],
     )

@@ -1,8 +1,8 @@
 """The cell of every row: the nearest center in every node of the tree, from the root down, ties to the first.
 
-Enters: points and a partition. Leaves: the number of the cell of every point. A product of matrices finds the few nearest
-centers; among these, squares are summed in single precision, feature after feature, as the partition itself does it.
-Then points that are equally far from two centers go where they went in training.
+Enters: points and a partition. Leaves: the number of the cell of every point. A product of matrices finds the few
+nearest centers; among these, squares are summed in single precision, feature after feature, as the partition does it.
+So points that are equally far from two centers go where they went in training.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ def check_partition(partition: Partition) -> None:
     """Refuse a partition that is not one of the package."""
     if not isinstance(partition, VoronoiPartition | OverlapPartition | WholePartition | ChunkPartition):
         raise InvalidParameter(
-            f"the partition is an object of your own ({type(partition).__name__}), and ONNX cannot run its Python code. "
-            "Train with one of the partitions of localsvm, such as partition='voronoi' or CoarseCells."
+            f"the partition is an object of your own ({type(partition).__name__}), and ONNX cannot run its Python "
+            "code. Train with one of the partitions of localsvm, such as partition='voronoi' or CoarseCells."
         )
 
 
@@ -66,7 +66,7 @@ def _descend(g: Graph, lifted: str, nodes: tuple[Node, ...], name: str) -> str:
 
 
 def _exact(b: Graph, lifted: str, centers: str) -> str:
-    """Return squared distances (n, k) of points from centers (n, k, n_features), summed in the order of the features."""
+    """Return squared distances (n, k) of points from centers (n, k, n_features), summed feature after feature."""
     x = b.cast(b.op("Slice", lifted, integers(0), integers(-2), integers(1)), FLOAT)
     gap = b.op("Sub", b.op("Unsqueeze", x, integers(1)), centers)
     sums = b.op("CumSum", b.op("Mul", gap, gap), np.array(2))

@@ -68,13 +68,13 @@ def _many_classes(g: Graph, scores: str, cells: str, calibration: Calibration) -
     n_classes = calibration.present.shape[1]
     largest_of_all = g.op("ReduceMax", scores, axes=[1], keepdims=1)
     # A cell without samples knows only the predicted class.
-    is_empty = g.op("Unsqueeze", g.op("Gather", ~calibration.present.any(axis=1), cells), integers(1))
+    is_empty = g.op("Unsqueeze", g.op("Gather", np.logical_not(calibration.present.any(axis=1)), cells), integers(1))
     predicted = g.op("And", is_empty, g.op("Equal", scores, largest_of_all))
     known = g.op("Or", g.op("Gather", calibration.present, cells), predicted)
     known_scores = g.op("Where", known, scores, np.array(-np.inf))
     best = g.op("ArgMax", known_scores, axis=1, keepdims=1)
-    half = np.array(0.5)
-    lead = g.op("Sub", g.op("Mul", g.op("ReduceMax", known_scores, axes=[1], keepdims=1), half), g.op("Mul", scores, half))
+    largest = g.op("ReduceMax", known_scores, axes=[1], keepdims=1)
+    lead = g.op("Mul", g.op("Sub", largest, scores), np.array(0.5))
     distance = g.op("Where", known, lead, np.array(0.0))
     curve = g.op("Add", g.op("Mul", g.op("Unsqueeze", cells, integers(1)), np.array(n_classes)), best)
     is_best = g.op("Equal", np.arange(n_classes), best)

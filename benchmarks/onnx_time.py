@@ -55,9 +55,8 @@ def measure(n_cells: int, batches: list[int]) -> None:
     session = onnxruntime.InferenceSession(exported, options, providers=["CPUExecutionProvider"])
     seconds = time.perf_counter() - begin
     per_cell = np.mean([cell["support_vectors"] for cell in model.cells_])
-    print(
-        f"\n{model.n_cells_} cells of {per_cell:.0f} support vectors: {len(exported) / 1e6:.1f} MB, opens in {seconds:.2f} s"
-    )
+    size = f"{len(exported) / 1e6:.1f} MB, opens in {seconds:.2f} s"
+    print(f"\n{model.n_cells_} cells of {per_cell:.0f} support vectors: {size}")
     print(f"{'rows':>8}{'onnxruntime':>14}{'localsvm':>12}   microseconds per row")
     for count in batches:
         rows = clusters(n_cells, count, seed=2)[0]

@@ -232,8 +232,9 @@ def test_unknown_options_are_refused(wrong):
         model.to_onnx(**wrong)
 
 
-def test_a_model_too_large_for_a_file_is_refused(monkeypatch):
+@pytest.mark.parametrize("most", [0, 1000, 5000])
+def test_a_model_too_large_for_a_file_is_refused(most, monkeypatch):
     model = LocalSVR(**SMALL).fit(*noisy(200))
-    monkeypatch.setattr("localsvm.export.graph._MOST_BYTES", 1000)
+    monkeypatch.setattr("localsvm.export.graph._MOST_BYTES", most)
     with pytest.raises(InvalidParameter, match="at most 2 GB"):
         model.to_onnx()

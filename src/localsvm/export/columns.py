@@ -112,8 +112,10 @@ def _transformed(g: Graph, features: Features, numbers: NumberColumns, transform
         return interpolated(g, values, knots, [np.linspace(0.0, 1.0, len(own)) for own in knots])
     scale = numbers.log_scale[used]
     if transform == "log" and scale.any():
-        ratio = g.op("Div", g.op("Abs", values), np.where(scale > 0, scale, 1.0))
-        logs = g.op("Mul", g.op("Sign", values), g.op("Log", g.op("Add", ratio, np.array(1.0))))
+        s = np.where(scale > 0, scale, 1.0)
+        # log(1 + |v| / s), whose ratio may overflow.
+        sizes = g.op("Sub", g.op("Log", g.op("Add", g.op("Abs", values), s)), np.log(s))
+        logs = g.op("Mul", g.op("Sign", values), sizes)
         return g.op("Where", (scale > 0)[None, :], logs, values)
     return values
 

@@ -68,6 +68,9 @@ def _one_sum(functions: CellFunctions, n_features: int) -> tuple[Float32Array, F
 
 def evaluate_cells(g: Graph, points: str, lifted: str, grouped: Grouped, model: LocalModel) -> str:
     """Return the values (row, output) of rows in the order of their cells."""
+    # Coefficients are dense here: with pairs of many classes they are much larger than the model.
+    n_support = sum(cell.n_support for cell in model.cells)
+    g.check_size(4 * n_support * (model.n_features + model.reduction.n_outputs))
     tables = _Tables.of(model)
     kernel = _manhattan(g, tables) if tables.kernel == "manhattan" else _of_squares(g, tables)
     coefficients, constants = g.cast(tables.coefficients, DOUBLE), g.constant(tables.constants)

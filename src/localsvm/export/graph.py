@@ -72,12 +72,8 @@ class Graph:
         if key[2] and key in self._shared.known:
             return self._shared.known[key]
         name = self._new_name("constant")
+        self.check_size(array.nbytes)
         self._shared.n_bytes += array.nbytes
-        if self._shared.n_bytes > _MOST_BYTES:
-            raise InvalidParameter(
-                "the model is too large for an ONNX file, which holds at most 2 GB. Keep it in localsvm's own format, "
-                "or train one with members=1, or with fewer support vectors: objective='accuracy'."
-            )
         if text:
             tensor = numpy_helper.from_array(array.astype(object), name)
         else:
@@ -85,6 +81,15 @@ class Graph:
         self._shared.constants.append(tensor)
         self._shared.known[key] = name
         return name
+
+    def check_size(self, n_bytes: int) -> None:
+        """Refuse more constants than a file holds."""
+        if self._shared.n_bytes + n_bytes > _MOST_BYTES:
+            raise InvalidParameter(
+                "the model is too large for an ONNX file, which holds at most 2 GB: it has more than "
+                f"{(self._shared.n_bytes + n_bytes) / 1e9:.2g} GB. Keep it in localsvm's own format, or train one with "
+                "members=1, or with fewer support vectors: objective='accuracy'."
+            )
 
     def cast(self, value: Value, to: int) -> str:
         """Return a value as another type."""

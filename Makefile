@@ -6,6 +6,7 @@
 #   make wheels     wheels of every Python found, repaired, audited, and tested in clean environments (Linux)
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
+#   make core       the core without Python: every allocation fails once; leaks; data races (GCC, Linux)
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
 #   make paper-small   every figure and table of the paper at about a tenth of its size; checked; minutes
 #   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
@@ -23,7 +24,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/*)
 
-.PHONY: demo test browser java valgrind lint types layers dist wheels sanitize bench paper-small fuzz docs linkcheck speed clean
+.PHONY: demo test browser java valgrind lint types layers dist wheels sanitize core bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -90,6 +91,18 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  $(SANITIZED)/bin/python -m pytest -p no:cacheprovider $(wildcard tests/native tests/cell) $(ARGS)
 
+# The core without Python (tests/core), built in build/core-*.
+core: core-address core-thread
+	build/core-address/core_check allocations
+	build/core-thread/core_check digests
+
+.PHONY: core-address core-thread
+core-address: CORE_OPTIONS := -DLOCALSVM_SANITIZE=address,undefined
+core-thread: CORE_OPTIONS := -DLOCALSVM_SANITIZE=thread
+core-address core-thread: $(VENV)/.build-tools
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" && cmake -S . -B build/$@ -G Ninja -DLOCALSVM_CORE_CHECK=ON $(CORE_OPTIONS) >/dev/null && \
+	  cmake --build build/$@
+
 clean:
 	rm -rf $(VENV) $(SANITIZED) build dist .mypy_cache .pytest_cache .ruff_cache \
 	  .import_linter_cache .hypothesis docs/api docs/gallery docs/results.md
@@ -112,7 +125,7 @@ $(VENV)/.installed: $(VENV)/.built
 $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
-	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e . pytest hypothesis
+	  -C cmake.define.LOCALSVM_SANITIZE=address,undefined -C install.strip=false -e . pytest hypothesis
 	@touch $@
 
 $(VENV)/.docs-tools: $(VENV)/.installed

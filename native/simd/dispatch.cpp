@@ -35,9 +35,9 @@ Levels find_levels() {
   Levels levels;
 #if defined(LOCALSVM_X86_LEVELS)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    levels.add(avx512::kOps);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.add(avx2::kOps);
+  // What CMakeLists.txt compiled a level with.
+  if (LOCALSVM_SUPPORTS_AVX512) levels.add(avx512::kOps);
+  if (LOCALSVM_SUPPORTS_AVX2) levels.add(avx2::kOps);
 #endif
   levels.add(baseline::kOps);
   return levels;

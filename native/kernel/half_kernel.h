@@ -26,7 +26,6 @@
 
 namespace localsvm {
 
-constexpr int kTile = 48;  // a multiple of kPad, and of the number of sums that fit into registers (products_level.cpp)
 constexpr size_t kTileSize = static_cast<size_t>(kTile) * kTile;
 
 // What is stored of a matrix of n rows, and the bytes that it takes.

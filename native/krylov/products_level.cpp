@@ -22,14 +22,14 @@ __attribute__((always_inline)) inline void down(const Block& block, int at, cons
       LOCALSVM_UNROLL for (int c = 0; c < C; ++c) x[c] = splat(vectors[c].x[i]);
       LOCALSVM_UNROLL for (int v = 0; v < V; ++v) {
         const vf k = used<C>(load(row + v * W));
-        LOCALSVM_UNROLL for (int c = 0; c < C; ++c) sum[v * C + c] += k * x[c];
+        LOCALSVM_UNROLL for (int c = 0; c < C; ++c) sum[v * C + c] = fma(k, x[c], sum[v * C + c]);
       }
     } else {
       vf k[V];
       LOCALSVM_UNROLL for (int v = 0; v < V; ++v) k[v] = used<C>(load(row + v * W));
       LOCALSVM_UNROLL for (int c = 0; c < C; ++c) {
         const vf x = splat(vectors[c].x[i]);
-        LOCALSVM_UNROLL for (int v = 0; v < V; ++v) sum[v * C + c] += k[v] * x;
+        LOCALSVM_UNROLL for (int v = 0; v < V; ++v) sum[v * C + c] = fma(k[v], x, sum[v * C + c]);
       }
     }
   }
@@ -39,32 +39,47 @@ __attribute__((always_inline)) inline void down(const Block& block, int at, cons
   }
 }
 
-// The same with R rows, while the loop runs over the columns.
-template <int C, int R>
-__attribute__((always_inline)) inline void across(const Block& block, int first, const BlockVector* vectors) {
-  vf sum[C * R];
-  LOCALSVM_UNROLL for (int a = 0; a < C * R; ++a) sum[a] = splat(0.0f);
-  const float* const rows = block.values + first * block.stride;
-  for (int j = 0; j < block.n_columns; j += W) {
-    if constexpr (C <= R) {
-      vf x[C];
-      LOCALSVM_UNROLL for (int c = 0; c < C; ++c) x[c] = used<R>(load(vectors[c].x + j));
-      LOCALSVM_UNROLL for (int r = 0; r < R; ++r) {
-        const vf k = used<C>(load(rows + r * block.stride + j));
-        LOCALSVM_UNROLL for (int c = 0; c < C; ++c) sum[r * C + c] += k * x[c];
-      }
-    } else {
-      vf k[R];
-      LOCALSVM_UNROLL for (int r = 0; r < R; ++r) k[r] = used<C>(load(rows + r * block.stride + j));
-      LOCALSVM_UNROLL for (int c = 0; c < C; ++c) {
-        const vf x = used<R>(load(vectors[c].x + j));
-        LOCALSVM_UNROLL for (int r = 0; r < R; ++r) sum[r * C + c] += k[r] * x;
-      }
+// Adds to the sums of R rows, for each of C operands, the products with the column at j and those after it, or starts
+// them with these.
+template <int C, int R, bool kStarts>
+__attribute__((always_inline)) inline void add_columns(const float* rows, size_t stride, int j,
+                                                       const BlockVector* vectors, vf* sum) {
+  const auto add = [&](int a, vf k, vf x) { sum[a] = kStarts ? k * x : fma(k, x, sum[a]); };
+  if constexpr (C <= R) {
+    vf x[C];
+    LOCALSVM_UNROLL for (int c = 0; c < C; ++c) x[c] = used<R>(load(vectors[c].x + j));
+    LOCALSVM_UNROLL for (int r = 0; r < R; ++r) {
+      const vf k = used<C>(load(rows + r * stride + j));
+      LOCALSVM_UNROLL for (int c = 0; c < C; ++c) add(r * C + c, k, x[c]);
+    }
+  } else {
+    vf k[R];
+    LOCALSVM_UNROLL for (int r = 0; r < R; ++r) k[r] = used<C>(load(rows + r * stride + j));
+    LOCALSVM_UNROLL for (int c = 0; c < C; ++c) {
+      const vf x = used<R>(load(vectors[c].x + j));
+      LOCALSVM_UNROLL for (int r = 0; r < R; ++r) add(r * C + c, k[r], x);
     }
   }
-  LOCALSVM_UNROLL for (int a = 0; a < C * R; ++a) {
-    float* const y = vectors[a % C].y + (first + a / C) * W;
-    store(y, load(y) + sum[a]);
+}
+
+// The sums of R rows stay in registers while the loop runs over the columns, one part of the 16 lanes after the other.
+template <int C, int R>
+__attribute__((always_inline)) inline void across(const Block& block, int first, const BlockVector* vectors) {
+  const float* const rows = block.values + first * block.stride;
+  for (int lane = 0; lane < kPad; lane += W) {
+    vf sum[C * R];
+    add_columns<C, R, true>(rows, block.stride, lane, vectors, sum);
+    if (block.n_columns == kTile) {  // as most blocks: without a loop
+      LOCALSVM_UNROLL for (int j = kPad; j < kTile; j += kPad)
+        add_columns<C, R, false>(rows, block.stride, lane + j, vectors, sum);
+    } else {
+      for (int j = kPad; j < block.n_columns; j += kPad)
+        add_columns<C, R, false>(rows, block.stride, lane + j, vectors, sum);
+    }
+    LOCALSVM_UNROLL for (int a = 0; a < C * R; ++a) {
+      float* const y = vectors[a % C].y + (first + a / C) * kPad + lane;
+      store(y, load(y) + sum[a]);
+    }
   }
 }
 
@@ -115,8 +130,8 @@ void add_down(const Block& block, const BlockVector* vectors, int count) { in_gr
 void add_across(const Block& block, const BlockVector* vectors, int count) { in_groups<Across>(block, vectors, count); }
 
 void sum_lanes(float* lanes, int n, float* y) {
-  for (int i = 0; i < n; i += 4) add_sums(lanes + i * W, y + i);
-  for (int i = 0; i < n; ++i) store(lanes + i * W, splat(0.0f));
+  for (int i = 0; i < n; i += 4) add_sums(lanes + i * kPad, y + i);
+  for (int i = 0; i < n * kPad; i += W) store(lanes + i, splat(0.0f));
 }
 
 }  // namespace localsvm::LOCALSVM_LEVEL

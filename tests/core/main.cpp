@@ -1,14 +1,19 @@
 // Checks of the core without Python, so that they run under any compiler, sanitizer and emulator.
 //
 //   core_check digests       digests of small work of every kind; fails where SIMD levels, threads or memory change one
+//   core_check arithmetic    multiply-add in software against std::fma
 //   core_check allocations   fails every allocation and every start of a thread, one after the other: work must end
 //                            with std::bad_alloc or with its usual result, and leave nothing behind
+//
+// A second argument is a part of the names of the work that is done.
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <string>
 
 #include "allocations.h"
+#include "arithmetic.h"
 #include "core/aligned.h"
 #include "simd/ops.h"
 #include "workloads.h"
@@ -19,9 +24,10 @@ namespace {
 
 constexpr int kRows = 333, kFewRows = 60;
 
-bool check_digests() {
+bool check_digests(const char* part_of_name) {
   bool all_equal = true;
   for (const Workload& work : all_workloads(kRows)) {
+    if (work.name.find(part_of_name) == std::string::npos) continue;
     const uint64_t first = work.digest(work.ways[0]);
     std::printf("%016" PRIx64 " %s\n", first, work.name.c_str());
     for (const char* const* level = available_levels(); *level; ++level) {
@@ -65,10 +71,10 @@ int64_t fail_each(const Workload& work, const Way& way) {
   }
 }
 
-bool check_allocations() {
+bool check_allocations(const char* part_of_name) {
   bool all_right = true;
   for (const Workload& work : all_workloads(kFewRows)) {
-    if (work.name.find("laplace") != std::string::npos || work.name.find("manhattan") != std::string::npos) continue;
+    if (work.name.find(part_of_name) == std::string::npos) continue;
     for (const Way& way : {work.ways.front(), work.ways.back()}) {
       const int64_t failures = fail_each(work, way);
       std::printf("%s, %d threads: %" PRId64 " failures\n", work.name.c_str(), way.n_threads, failures);
@@ -83,13 +89,15 @@ bool check_allocations() {
 }  // namespace localsvm::check
 
 int main(int n_arguments, char** arguments) {
-  const char* const what = n_arguments == 2 ? arguments[1] : "";
+  const char *const what = n_arguments > 1 ? arguments[1] : "", *const part_of_name = n_arguments > 2 ? arguments[2] : "";
   bool is_right = false;
   if (std::strcmp(what, "digests") == 0)
-    is_right = localsvm::check::check_digests();
+    is_right = localsvm::check::check_digests(part_of_name);
   else if (std::strcmp(what, "allocations") == 0)
-    is_right = localsvm::check::check_allocations();
+    is_right = localsvm::check::check_allocations(part_of_name);
+  else if (std::strcmp(what, "arithmetic") == 0)
+    is_right = localsvm::check::check_arithmetic();
   else
-    std::fprintf(stderr, "core_check digests | allocations\n");
+    std::fprintf(stderr, "core_check arithmetic | digests | allocations [part of a name]\n");
   return is_right ? 0 : 1;
 }

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 
 #include "kernel/half_kernel.h"
 #include "krylov/square_cell.h"
+#include "partition/center_tree.h"
 #include "partition/centers.h"
 #include "partition/hashes.h"
 #include "predict/evaluate.h"
@@ -175,10 +177,24 @@ uint64_t partitions(int n, const Way&) {
   nearest_centers(sample.X.data(), sample.n, sample.d, sample.X.data(), 37, labels.data(), distances.data(), nullptr);
   digest.add(labels);
   digest.add(distances);
+  CenterTree tree(sample.d);
+  std::vector<int64_t> leaves(sample.n);
+  for (int i = 0; i < sample.n; ++i) leaves[i] = -1 - i;
+  tree.add_node(sample.X.data(), leaves.data(), sample.n / 2);
+  const Sample others(n, 5, 6);
+  tree.descend(others.X.data(), others.n, labels.data(), distances.data());
+  digest.add(labels.data(), others.n);
+  digest.add(distances.data(), others.n);
   std::vector<uint64_t> hashes(sample.n);
   content_hashes(sample.X.data(), sample.n, sample.d, 5, hashes.data());
   digest.add(hashes);
   return digest.value();
+}
+
+std::vector<double> bounds_of(int n_outputs) {
+  std::vector<double> bounds;
+  for (int o = 0; o < n_outputs; ++o) bounds.insert(bounds.end(), {-30.0, 30.0});
+  return bounds;
 }
 
 uint64_t predictions(int n, Kernel kernel, float width, const Way& way) {
@@ -188,9 +204,12 @@ uint64_t predictions(int n, Kernel kernel, float width, const Way& way) {
     std::vector<float> coefficients(static_cast<size_t>(n_outputs) * support.n);
     Random random(n_outputs);
     for (float& c : coefficients) c = random.bell();
-    std::vector<float> f(static_cast<size_t>(points.n) * n_outputs);
-    evaluate_cell(kernel, width, points.X.data(), points.n, points.d, support.X.data(), support.n, coefficients.data(),
-                  n_outputs, f.data());
+    std::vector<int> outputs(n_outputs), slots(points.n, 0);
+    std::iota(outputs.begin(), outputs.end(), 0);
+    PackedCell cell(points.d, std::vector<double>(n_outputs, 0.1), bounds_of(n_outputs));
+    cell.add({kernel, width, support.X.data(), support.n, support.d, coefficients.data(), outputs});
+    std::vector<double> f(static_cast<size_t>(points.n) * n_outputs);
+    evaluate_rows(points.X.data(), slots, {&cell}, way.n_threads, f.data());
     digest.add(f);
     const KernelSums sums{kernel, width, support.X.data(), support.n, support.d, coefficients.data(), n_outputs};
     std::vector<float> slopes(f.size() * points.d);

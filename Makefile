@@ -99,20 +99,22 @@ core-address core-thread core-gcc core-clang core-arm: $(VENV)/.build-tools
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; cmake -S . -B build/$@ -G Ninja -DLOCALSVM_CORE_CHECK=ON $(CORE_OPTIONS) >/dev/null && \
 	  cmake --build build/$@
 	set -e; $(foreach check,$(or $(CORE_CHECKS),digests),$(CORE_RUNNER) build/$@/core_check $(check) >build/$@/$(check).txt;)
-	$(if $(CORE_LIKE),cmp build/$@/digests.txt build/$(CORE_LIKE)/digests.txt)
+	$(if $(CORE_LIKE),$(MAKE) $(CORE_LIKE) && cmp build/$@/digests.txt build/$(CORE_LIKE)/digests.txt)
 
 core-address: CORE_OPTIONS := -DLOCALSVM_SANITIZE=address,undefined
 core-address: CORE_CHECKS := allocations digests
 core-thread: CORE_OPTIONS := -DLOCALSVM_SANITIZE=thread
 core-gcc: CORE_OPTIONS := -DCMAKE_CXX_COMPILER=g++
+core-gcc: CORE_RUNNER :=
+core-gcc: CORE_LIKE :=
 core-gcc: CORE_CHECKS := arithmetic digests
 core-clang: CORE_OPTIONS := -DCMAKE_CXX_COMPILER=clang++
 core-clang: CORE_LIKE := core-gcc
-core-clang: core-gcc clang
+core-clang: | clang
 core-arm: CORE_OPTIONS := -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
 core-arm: CORE_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
 core-arm: CORE_LIKE := core-gcc
-core-arm: core-gcc arm
+core-arm: | arm
 
 clean:
 	rm -rf $(VENV) $(SANITIZED) build dist .mypy_cache .pytest_cache .ruff_cache \

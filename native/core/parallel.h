@@ -47,7 +47,7 @@ class FirstFailure {
 template <typename Run>
 void run_in_threads(int n_helpers, const Run& run) {
   std::vector<std::thread> helpers;
-  helpers.reserve(n_helpers);
+  helpers.reserve(std::max(n_helpers, 0));
   try {
     for (int thread = 1; thread <= n_helpers; ++thread) helpers.emplace_back(run, thread);
   } catch (const std::system_error&) {

@@ -32,11 +32,12 @@ class StepLoop {
       if (range.size() > 0) sweeps_.push_back(range);
     if (sweeps_.empty() || before.end >= after.begin) sweeps_ = {{0, sentinel}};
     const size_t stride = (sentinel + kPad + kWindow - 1) / kWindow * kWindow + kStagger;
-    arrays_ = Aligned<float>(5 * stride);
-    float** const starts[] = {&r, &beta, &lo, &hi, &zero_row_};
-    for (size_t a = 0; a < 5; ++a) *starts[a] = arrays_.data() + a * stride;
+    arrays_ = Aligned<float>(5 * stride + kStagger);
+    r = arrays_.data();
+    float** const others[] = {&beta, &lo, &hi, &zero_row_};
+    for (size_t a = 0; a < 4; ++a) *others[a] = r + kStagger + (a + 1) * stride;
     words_ = Aligned<uint32_t>(stride + kWindow);
-    slack = words_.data() + (place(r) - kStagger - place(words_.data())) % kWindow;
+    slack = words_.data() + (place(r) + kStagger - place(words_.data())) % kWindow;
     index_bits_ = 1;
     while ((1 << index_bits_) < sentinel) ++index_bits_;
     if (kernel_.cache) slot_ = kernel_.cache->acquire_slot();
@@ -104,7 +105,8 @@ class StepLoop {
   double squared_steps = 0;
 
  private:
-  // Array starts differ modulo 4096 bytes, or loads would wait for recent stores with the same low address bits.
+  // Array starts differ modulo 4096 bytes, or loads would wait for recent stores with the same low address bits: r,
+  // which is stored, has the lowest, then slack, beta, lo and hi.
   static constexpr size_t kWindow = 4096 / sizeof(float), kStagger = 11 * kPad;
   static size_t place(const void* start) { return reinterpret_cast<uintptr_t>(start) / sizeof(float); }
 

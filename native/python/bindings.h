@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/cancel.h"
+#include "data/scaling.h"
 #include "simd/ops.h"
 
 namespace localsvm {
@@ -45,6 +46,7 @@ inline int as_int(size_t size, const char* of_what) {
 
 template <typename T>
 void require_finite(const T* values, size_t n, const char* of_what) {
+  if (all_finite(values, n)) return;
   for (size_t i = 0; i < n; ++i)
     if (!std::isfinite(values[i]))
       throw std::invalid_argument(std::string(of_what) + " must be finite, got " + std::to_string(values[i]));

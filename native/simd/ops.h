@@ -13,6 +13,7 @@
 namespace localsvm {
 
 constexpr int kTile = 48;         // rows and columns of a tile of K: a multiple of kPad, and of the sums in registers
+constexpr int kLanes = 8;         // of the sums of add_across
 constexpr int kStrip = 512;       // samples whose weighted differences are summed in float
 constexpr int kAhead = 4 * kPad;  // floats of a row of K that are prefetched
 constexpr int kNeighbours = 24;   // candidate partners stored per sample
@@ -214,9 +215,9 @@ struct Ops {
 
   // y[j] += sum_i x[i] block_ij for `count` vectors; i in order, whatever the count.
   void (*add_down)(const Block& block, const BlockVector* vectors, int count);
-  // y[i*kPad + lane] += sum_j block_ij x[j] over the j that are `lane` modulo kPad.
+  // y[i*kLanes + lane] += sum_j block_ij x[j] over the j that are `lane` modulo kLanes.
   void (*add_across)(const Block& block, const BlockVector* vectors, int count);
-  // y[i] += the sum of lanes[i*kPad + lane] over the lanes, which are set to zero; n is rounded up to a multiple of
+  // y[i] += the sum of lanes[i*kLanes + lane] over the lanes, which are set to zero; n is rounded up to a multiple of
   // four.
   void (*sum_lanes)(float* lanes, int n, float* y);
 

@@ -364,6 +364,8 @@ static inline double sum(const Sums& sums) {
 
 // Four floats, lane l the sum of the lanes l, l + 4, l + 8 and l + 12.
 typedef float four_floats __attribute__((vector_size(16), may_alias));
+typedef float four_floats_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+static inline four_floats load_four(const float* p) { return *reinterpret_cast<const four_floats_unaligned*>(p); }
 static inline four_floats four_sums(Sums sums) {
   for (int half = kParts / 2; half > 0; half /= 2)
     for (int p = 0; p < half; ++p) sums.part[p] += sums.part[p + half];
@@ -385,20 +387,15 @@ static inline float sum_in_float(const Sums& sums) {
   return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-// sums[i] += the sum of the 16 lanes of the i-th of four rows.
+// sums[i] += the sum of the eight lanes of the i-th of four rows.
 static inline void add_sums(const float* rows, float* sums) {
-  four_floats four[4];
-  for (int i = 0; i < 4; ++i) {
-    Sums row;
-    for (int p = 0; p < kParts; ++p) row.part[p] = load(rows + i * kPad + p * W);
-    four[i] = four_sums(row);
-  }
+  const auto four = [&](int i) { return load_four(rows + 8 * i) + load_four(rows + 8 * i + 4); };
 #if defined(__SSE2__)
-  __m128 a = (__m128)four[0], b = (__m128)four[1], c = (__m128)four[2], d = (__m128)four[3];
+  __m128 a = (__m128)four(0), b = (__m128)four(1), c = (__m128)four(2), d = (__m128)four(3);
   _MM_TRANSPOSE4_PS(a, b, c, d);
   _mm_storeu_ps(sums, _mm_add_ps(_mm_loadu_ps(sums), _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d))));
 #else
-  for (int i = 0; i < 4; ++i) sums[i] += (four[i][0] + four[i][1]) + (four[i][2] + four[i][3]);
+  for (int i = 0; i < 4; ++i) sums[i] += (four(i)[0] + four(i)[1]) + (four(i)[2] + four(i)[3]);
 #endif
 }
 

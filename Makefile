@@ -6,6 +6,7 @@
 #   make wheels     wheels of every Python found, repaired, audited, and tested in clean environments (Linux)
 #   make dist       sdist and wheel; the wheel is installed and used in a clean environment
 #   make sanitize   the native tests under the address and undefined-behaviour sanitizers (GCC, Linux)
+#   make core       the core without Python: failing allocations, leaks, data races; the same bits by Clang and on ARM
 #   make bench      seconds and errors against the peers; ARGS="..." are passed on
 #   make paper-small   every figure and table of the paper at about a tenth of its size; checked; minutes
 #   make fuzz       damaged files, guided by coverage (Linux); TARGET=readers, csv, ..., model; SECONDS=300
@@ -23,7 +24,7 @@ PIP := -m pip --disable-pip-version-check install --quiet
 
 BUILD_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*/*)
 
-.PHONY: demo test browser java valgrind lint types layers dist wheels sanitize bench paper-small fuzz docs linkcheck speed clean
+.PHONY: demo test browser java valgrind clang arm lint types layers dist wheels sanitize core core-address core-thread core-gcc core-clang core-arm bench paper-small fuzz docs linkcheck speed clean
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/.built
@@ -32,7 +33,7 @@ demo: $(VENV)/.built
 test: $(VENV)/.installed browser java
 	$(PY) -m pytest $(ARGS)
 
-browser java valgrind:
+browser java valgrind clang arm:
 	@.ci/$@
 
 lint: $(VENV)/.installed
@@ -90,6 +91,31 @@ sanitize: $(SANITIZED)/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
 	  $(SANITIZED)/bin/python -m pytest -p no:cacheprovider $(wildcard tests/native tests/cell) $(ARGS)
 
+# The core without Python (tests/core), in build/core-*: every allocation fails once, and leaks and data races are looked
+# for; then the same digests with another compiler, and on another processor.
+core: core-address core-thread core-clang core-arm
+
+core-address core-thread core-gcc core-clang core-arm: $(VENV)/.build-tools
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; cmake -S . -B build/$@ -G Ninja -DLOCALSVM_CORE_CHECK=ON $(CORE_OPTIONS) >/dev/null && \
+	  cmake --build build/$@
+	set -e; $(foreach check,$(or $(CORE_CHECKS),digests),$(CORE_RUNNER) build/$@/core_check $(check) >build/$@/$(check).txt;)
+	$(if $(CORE_LIKE),$(MAKE) $(CORE_LIKE) && cmp build/$@/digests.txt build/$(CORE_LIKE)/digests.txt)
+
+core-address: CORE_OPTIONS := -DLOCALSVM_SANITIZE=address,undefined
+core-address: CORE_CHECKS := allocations digests
+core-thread: CORE_OPTIONS := -DLOCALSVM_SANITIZE=thread
+core-gcc: CORE_OPTIONS := -DCMAKE_CXX_COMPILER=g++
+core-gcc: CORE_RUNNER :=
+core-gcc: CORE_LIKE :=
+core-gcc: CORE_CHECKS := arithmetic digests
+core-clang: CORE_OPTIONS := -DCMAKE_CXX_COMPILER=clang++
+core-clang: CORE_LIKE := core-gcc
+core-clang: | clang
+core-arm: CORE_OPTIONS := -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++
+core-arm: CORE_RUNNER := qemu-aarch64 -L /usr/aarch64-linux-gnu
+core-arm: CORE_LIKE := core-gcc
+core-arm: | arm
+
 clean:
 	rm -rf $(VENV) $(SANITIZED) build dist .mypy_cache .pytest_cache .ruff_cache \
 	  .import_linter_cache .hypothesis docs/api docs/gallery docs/results.md
@@ -112,7 +138,7 @@ $(VENV)/.installed: $(VENV)/.built
 $(SANITIZED)/.installed: $(SANITIZED)/.build-tools $(BUILD_INPUTS)
 	@echo "Building localsvm with sanitizers into $(SANITIZED) ..."
 	CXX=$(CXX) $(SANITIZED)/bin/python $(PIP) --no-build-isolation -C build-dir=build/sanitize \
-	  -C cmake.define.LOCALSVM_SANITIZE=ON -C install.strip=false -e . pytest hypothesis
+	  -C cmake.define.LOCALSVM_SANITIZE=address,undefined -C install.strip=false -e . pytest hypothesis
 	@touch $@
 
 $(VENV)/.docs-tools: $(VENV)/.installed

@@ -3,17 +3,31 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <new>
 
 namespace localsvm {
 
 constexpr size_t kHugePage = size_t{2} << 20;  // bytes
 
+// Thrown where memory is exhausted; says how much was asked for.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(size_t bytes) noexcept;
+  const char* what() const noexcept override { return message_; }
+
+ private:
+  char message_[80];
+};
+
 // Allocates at least `bytes` bytes (rounded up in place), aligned to 64 bytes, or to a huge page if they are that many.
-// Freed blocks of 16 KB and more are pooled, up to 64 MB in all: consecutive cells and paths need the same sizes, and
+// Freed blocks of 16 KB to 32 MB are pooled, up to 64 MB in all: consecutive cells and paths need the same sizes, and
 // fresh pages would cost a tenth of the training time.
 void* allocate_block(size_t& bytes);
 void free_block(void* block, size_t bytes) noexcept;
+// Frees the blocks of the pool.
+void free_kept_blocks() noexcept;
 
 struct Uninitialized {};
 
@@ -25,6 +39,7 @@ class Aligned {
     std::memset(static_cast<void*>(data()), 0, size * sizeof(T));
   }
   Aligned(size_t size, Uninitialized) : size_(size) {
+    if (size > std::numeric_limits<size_t>::max() / sizeof(T)) throw OutOfMemory(size);
     size_t bytes = size * sizeof(T);
     T* block = static_cast<T*>(allocate_block(bytes));
     data_ = {block, Free{bytes}};

@@ -1,4 +1,6 @@
+#include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <mutex>
 #include <new>
 #include <vector>
@@ -15,6 +17,7 @@ namespace {
 
 constexpr size_t kSmallestKept = size_t{16} << 10;
 constexpr size_t kMaxKept = size_t{64} << 20;
+constexpr size_t kLargestKept = kMaxKept / 2;  // a larger block would displace most others
 
 struct Block {
   void* start;
@@ -23,8 +26,13 @@ struct Block {
 
 class BlockPool {
  public:
-  ~BlockPool() {
+  ~BlockPool() { clear(); }
+
+  void clear() {
+    const std::lock_guard lock(mutex_);
     for (const Block& block : blocks_) std::free(block.start);
+    blocks_.clear();
+    total_ = 0;
   }
 
   // The smallest block that fits without wasting more than half of it, or nullptr.
@@ -46,7 +54,7 @@ class BlockPool {
   // Adds a block, and frees the oldest ones beyond the limit.
   void keep(Block block) {
     const std::lock_guard lock(mutex_);
-    blocks_.push_back(block);
+    blocks_.push_back(block);  // may throw
     total_ += block.bytes;
     while (total_ > kMaxKept) {
       total_ -= blocks_.front().bytes;
@@ -68,14 +76,23 @@ BlockPool& pool() {
 
 }  // namespace
 
+OutOfMemory::OutOfMemory(size_t bytes) noexcept {
+  std::snprintf(message_, sizeof message_, "an array of %zu bytes could not be allocated", bytes);
+}
+
 void* allocate_block(size_t& bytes) {
   const bool large = bytes >= kHugePage;
   const size_t alignment = large ? kHugePage : 64;
+  if (bytes > std::numeric_limits<size_t>::max() / 2) throw OutOfMemory(bytes);
   bytes = bytes ? (bytes + alignment - 1) / alignment * alignment : alignment;
   if (bytes >= kSmallestKept)
     if (void* block = pool().take(bytes)) return block;
   void* block = std::aligned_alloc(alignment, bytes);
-  if (!block) throw std::bad_alloc();
+  if (!block) {
+    free_kept_blocks();
+    block = std::aligned_alloc(alignment, bytes);
+  }
+  if (!block) throw OutOfMemory(bytes);
 #if defined(__linux__)
   // The solver jumps between rows: with small pages most jumps miss the TLB.
   if (large) madvise(block, bytes, MADV_HUGEPAGE);
@@ -83,8 +100,10 @@ void* allocate_block(size_t& bytes) {
   return block;
 }
 
+void free_kept_blocks() noexcept { pool().clear(); }
+
 void free_block(void* block, size_t bytes) noexcept {
-  if (bytes < kSmallestKept) {
+  if (bytes < kSmallestKept || bytes > kLargestKept) {
     std::free(block);
     return;
   }

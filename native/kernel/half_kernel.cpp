@@ -87,6 +87,15 @@ void HalfKernel::make_kernel(int I, int J, float* out) const {
 
 void HalfKernel::set_width(float width, const CancelFlag* cancelled) {
   width_ = width;
+  try {
+    fill_kernel(cancelled);
+  } catch (...) {
+    width_ = 0;
+    throw;
+  }
+}
+
+void HalfKernel::fill_kernel(const CancelFlag* cancelled) {
   for_blocks(n_stored_, 1, n_threads_, cancelled, [&](int, Range block) {
     const int I = block.begin;
     const size_t first = place(I, I), end = place(I + 1, I + 1);

@@ -26,7 +26,6 @@
 
 namespace localsvm {
 
-constexpr int kTile = 48;  // a multiple of kPad, and of the number of sums that fit into registers (products_level.cpp)
 constexpr size_t kTileSize = static_cast<size_t>(kTile) * kTile;
 
 // What is stored of a matrix of n rows, and the bytes that it takes.
@@ -48,6 +47,7 @@ class HalfKernel {
   // A part: `rows` of `whole`, ascending, which must outlive it.
   HalfKernel(const HalfKernel& whole, std::vector<int> rows);
 
+  // Should it throw, the matrix has no width.
   void set_width(float width, const CancelFlag* cancelled);
 
   // Of a part: copies the kernel values of the whole, and releases them.
@@ -71,6 +71,7 @@ class HalfKernel {
 
  private:
   size_t place(int I, int J) const;  // offset of a tile
+  void fill_kernel(const CancelFlag* cancelled);
   void make_distances(int I, int J, float* out) const;
   void make_kernel(int I, int J, float* out) const;
   void copy_tile(const Block& tile_of_whole, Range own_rows, Range own_columns);

@@ -10,7 +10,13 @@ template <typename Owner>
 class KernelInUse {
  public:
   KernelInUse(Owner& owner, const CancelFlag* cancelled) : owner_(owner) {
-    if (owner_.is_part()) owner_.copy_kernel_of_whole(cancelled);
+    if (!owner_.is_part()) return;
+    try {
+      owner_.copy_kernel_of_whole(cancelled);
+    } catch (...) {
+      owner_.release_kernel();
+      throw;
+    }
   }
   ~KernelInUse() {
     if (owner_.is_part()) owner_.release_kernel();

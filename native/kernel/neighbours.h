@@ -11,8 +11,7 @@ class NeighbourSearch {
   explicit NeighbourSearch(int n);
 
   // Indices of the kNeighbours other samples nearest to sample i, ascending, ties by index; filled up with `padded(n)`
-  // if there are fewer.  `distances` is row i of the matrix.  Allocates nothing, as threads that build a cell must not
-  // fail.
+  // if there are fewer.  `distances` is row i of the matrix.
   void find(const float* distances, int i, int32_t* out);
 
  private:

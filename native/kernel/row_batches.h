@@ -14,6 +14,24 @@ namespace localsvm {
 constexpr int kBatch = 32;       // rows; the samples are read once for all of them
 constexpr int kBatchPart = 512;  // columns of a batch that are computed at a time, and stay in the processor's cache
 
+// Rows of a batch that the cache holds, pinned while the object lives; rows[m] is nullptr for the others.
+class PinnedRows {
+ public:
+  PinnedRows(RowCache& cache, const int* batch, int count, const float** rows) : cache_(cache), count_(count) {
+    cache.pin_held(batch, count, rows);
+    for (int c = 0; c < count; ++c) held_[c] = rows[c] ? batch[c] : -1;
+  }
+  ~PinnedRows() { cache_.release(held_, count_); }
+  PinnedRows(const PinnedRows&) = delete;
+  PinnedRows& operator=(const PinnedRows&) = delete;
+  bool are(int c) const { return held_[c] >= 0; }
+
+ private:
+  RowCache& cache_;
+  const int count_;
+  int held_[kBatch];
+};
+
 // Calls visit(m, count, rows, part) for the rows m .. m+count-1 of `wanted` and their entries part.begin .. part.end-1;
 // rows[c] points to the first of these.  Stops early when the work is cancelled.
 template <typename Visit>
@@ -28,12 +46,11 @@ void visit_rows(const KernelView& kernel, const std::vector<int>& wanted, Range 
       visit(m, count, rows, columns);
       continue;
     }
-    int held[kBatch], missing[kBatch], n_missing = 0;
+    int missing[kBatch], n_missing = 0;
     float* made[kBatch];
-    kernel.cache->pin_held(batch, count, rows);
+    const PinnedRows held(*kernel.cache, batch, count, rows);
     for (int c = 0; c < count; ++c) {
-      held[c] = rows[c] ? batch[c] : -1;
-      if (rows[c]) {
+      if (held.are(c)) {
         rows[c] += columns.begin;
       } else {
         rows[c] = made[n_missing] = scratch.data() + static_cast<size_t>(kBatchPart) * n_missing;
@@ -45,9 +62,8 @@ void visit_rows(const KernelView& kernel, const std::vector<int>& wanted, Range 
       kernel.cache->make_rows(missing, n_missing, part, made);
       visit(m, count, rows, part);
       for (int c = 0; c < count; ++c)
-        if (held[c] >= 0) rows[c] += part.size();
+        if (held.are(c)) rows[c] += part.size();
     }
-    kernel.cache->release(held, count);
   }
 }
 

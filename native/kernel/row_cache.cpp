@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
-#include <new>
 
 #include "simd/slack.h"
 
@@ -40,48 +40,100 @@ void RowCache::release_slot(int solver) {
   solvers_[solver].taken = false;
 }
 
+void RowCache::set_width(float width) {
+  width_ = width;
+  for (RowSlot& slot : slots_) slot.state = State::missing;
+}
+
+float* RowCache::row_to_fill(int i) {
+  if (slot_of_[i] < 0) return nullptr;
+  slot_of(i).state = State::ready;
+  return slot_of(i).row;
+}
+
 void RowCache::exchange(int solver, const StepSizes& step_sizes, const int* wanted, const int* released, int count,
                         const float** rows) {
-  int missing[2], n_missing = 0;
-  float* made[2];
   std::unique_lock lock(mutex_);
-  for (int c = 0; c < count; ++c)
-    if (released[c] >= 0) --slot_of(released[c]).pins;
-  // Rows that are held are pinned first, so that they are not evicted for the missing ones.
-  for (int c = 0; c < count; ++c)
-    if (slot_of_[wanted[c]] >= 0)
-      ++slot_of(wanted[c]).pins;
-    else
-      missing[n_missing++] = wanted[c];
-  counts_.hits += count - n_missing;
-  counts_.misses += n_missing;
-  for (int c = 0; c < n_missing; ++c) made[c] = reserve(missing[c], solver, step_sizes);
-  if (n_missing > 0) {
-    lock.unlock();
-    try {
-      make_rows(missing, n_missing, {0, static_cast<int>(ld_)}, made);
-    } catch (...) {  // out of memory: no other thread may wait for these rows
-      lock.lock();
-      failed_ = true;
-      row_ready_.notify_all();
-      throw;
-    }
-    lock.lock();
-    for (int c = 0; c < n_missing; ++c) slot_of(missing[c]).ready = true;
-    row_ready_.notify_all();
+  unpin(released, count);
+  pin(wanted, count, solver, step_sizes);
+  try {
+    make_ready(lock, wanted, count);
+  } catch (...) {
+    unpin(wanted, count);
+    throw;
   }
-  // Another thread may be computing the row; it does not wait for others while it does.
+  for (int c = 0; c < count; ++c) rows[c] = slot_of(wanted[c]).row;
+}
+
+// Rows that are held are pinned first, so that they are not evicted for the missing ones.
+void RowCache::pin(const int* wanted, int count, int solver, const StepSizes& step_sizes) {
+  int pinned[2], n_pinned = 0, missing[2], n_missing = 0;
   for (int c = 0; c < count; ++c) {
-    row_ready_.wait(lock, [&] { return slot_of(wanted[c]).ready || failed_; });
-    if (failed_) throw std::bad_alloc();
-    rows[c] = slot_of(wanted[c]).row;
+    const bool is_held = slot_of_[wanted[c]] >= 0;
+    (is_held ? pinned[n_pinned++] : missing[n_missing++]) = wanted[c];
+    if (is_held) ++slot_of(wanted[c]).pins;
   }
+  counts_.hits += n_pinned;
+  counts_.misses += n_missing;
+  try {
+    for (int c = 0; c < n_missing; ++c) {
+      reserve(missing[c], solver, step_sizes);
+      pinned[n_pinned++] = missing[c];
+    }
+  } catch (...) {
+    unpin(pinned, n_pinned);
+    throw;
+  }
+}
+
+void RowCache::unpin(const int* rows, int count) {
+  for (int m = 0; m < count; ++m)
+    if (rows[m] >= 0) --slot_of(rows[m]).pins;
+}
+
+// Returns when all of these rows, which are pinned, are ready.
+void RowCache::make_ready(std::unique_lock<std::mutex>& lock, const int* wanted, int count) {
+  const auto any_is = [&](State state) {
+    return std::any_of(wanted, wanted + count, [&](int row) { return slot_of(row).state == state; });
+  };
+  while (any_is(State::missing) || any_is(State::being_made)) {
+    int missing[2], n_missing = 0;
+    float* out[2];
+    for (int c = 0; c < count; ++c)
+      if (slot_of(wanted[c]).state == State::missing) {
+        out[n_missing] = slot_of(wanted[c]).row;
+        missing[n_missing++] = wanted[c];
+      }
+    if (n_missing > 0) make(lock, missing, n_missing, out);
+    // Another thread may be making the other row; it does not wait for others while it does.
+    row_made_.wait(lock, [&] { return !any_is(State::being_made); });
+  }
+}
+
+void RowCache::make(std::unique_lock<std::mutex>& lock, const int* rows, int count, float* const* out) {
+  set_state(rows, count, State::being_made);
+  lock.unlock();
+  State made = State::ready;
+  std::exception_ptr failure;
+  try {
+    make_rows(rows, count, {0, static_cast<int>(ld_)}, out);
+  } catch (...) {
+    made = State::missing;
+    failure = std::current_exception();
+  }
+  lock.lock();
+  set_state(rows, count, made);
+  row_made_.notify_all();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void RowCache::set_state(const int* rows, int count, State state) {
+  for (int c = 0; c < count; ++c) slot_of(rows[c]).state = state;
 }
 
 void RowCache::release(const int* rows, int count) {
   const std::lock_guard lock(mutex_);
-  for (int m = 0; m < count; ++m)
-    if (rows[m] >= 0) --slot_of(rows[m]).pins;
+  unpin(rows, count);
 }
 
 void RowCache::pin_held(const int* wanted, int count, const float** rows) {
@@ -90,7 +142,7 @@ void RowCache::pin_held(const int* wanted, int count, const float** rows) {
   const bool has_spare_slots = slots_.size() >= solvers_.size() * static_cast<size_t>(kMaxPinned + count);
   for (int m = 0; m < count; ++m) {
     rows[m] = nullptr;
-    if (has_spare_slots && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).ready) {
+    if (has_spare_slots && slot_of_[wanted[m]] >= 0 && slot_of(wanted[m]).state == State::ready) {
       rows[m] = slot_of(wanted[m]).row;
       ++slot_of(wanted[m]).pins;
     }
@@ -108,17 +160,16 @@ RowCounts RowCache::counts() const {
   return counts_;
 }
 
-// Reserves memory for `row`, which is then pinned and not ready.
-float* RowCache::reserve(int row, int solver, const StepSizes& step_sizes) {
+// Reserves memory for `row`, which is then pinned and missing.
+void RowCache::reserve(int row, int solver, const StepSizes& step_sizes) {
   const int chosen = choose_victim(solver, step_sizes);
   RowSlot& slot = slots_[chosen];
   if (slot.owner >= 0) slot_of_[slot.owner] = -1;
   slot_of_[row] = chosen;
   slot.owner = row;
   slot.pins = 1;
-  slot.ready = false;
+  slot.state = State::missing;
   for (SolverSlot& other : solvers_) other.step_sizes[chosen] = 0;
-  return slot.row;
 }
 
 int RowCache::choose_victim(int solver, const StepSizes& step_sizes) {
@@ -141,9 +192,9 @@ int RowCache::choose_victim(int solver, const StepSizes& step_sizes) {
 
 // Adds a slot: all rows are pinned, as there are more solvers than the cache was made for.
 int RowCache::grow() {
+  for (SolverSlot& solver : solvers_) solver.step_sizes.resize(slots_.size() + 1);
   memory_.emplace_back(ld_, Uninitialized{});
   slots_.push_back({memory_.back().data(), -1});
-  for (SolverSlot& solver : solvers_) solver.step_sizes.push_back(0);
   return static_cast<int>(slots_.size()) - 1;
 }
 

@@ -5,9 +5,10 @@
 // smallest step is chosen: the next steps of the solvers are the best predictor of what will be needed.  Compared with
 // least recently used this saves a seventh to a fifth of the misses, and needs no list (docs/solver.md).
 //
-// Invariants.  Every row slot holds a row at all times; slot_of_[row] is its slot, or -1.  A slot changes its row only
-// under the lock, and only while it is not pinned.  Its memory is written without the lock, by the thread that reserved
-// it, before the slot is `ready`, and is only read from then on.
+// Invariants.  Every row slot belongs to a row; slot_of_[row] is its slot, or -1.  A slot changes its row only under the
+// lock, and only while it is not pinned.  Its memory is written without the lock, by the one thread that is making the
+// row, and is only read while the row is `ready`.  A thread that fails to make a row leaves it `missing`: the next one
+// that wants it, perhaps one that is waiting, makes it.
 #pragma once
 
 #include <condition_variable>
@@ -43,14 +44,15 @@ class RowCache {
 
   // Sets a new width.  The cache holds the same rows as before, and the caller fills each of them again, at
   // `row_to_fill` (nullptr: row i is not held).  No solver may be running.
-  void set_width(float width) { width_ = width; }
-  float* row_to_fill(int i) { return slot_of_[i] < 0 ? nullptr : slots_[slot_of_[i]].row; }
+  void set_width(float width);
+  float* row_to_fill(int i);
 
   // A solver acquires a slot before it asks for rows, and releases it when it has no rows pinned.
   int acquire_slot();
   void release_slot(int solver);
 
-  // Pins `wanted` (one or two coordinates), returns where their rows are, and unpins as many `released` (-1: none).
+  // Pins `wanted` (one or two coordinates), returns where their rows are, and unpins as many `released` (-1: none).  If
+  // it throws, `wanted` are not pinned, but `released` are unpinned.
   void exchange(int solver, const StepSizes& step_sizes, const int* wanted, const int* released, int count,
                 const float** rows);
   void release(const int* rows, int count);
@@ -67,11 +69,12 @@ class RowCache {
   RowCounts counts() const;
 
  private:
+  enum class State { missing, being_made, ready };
   struct RowSlot {
     float* row;
     int owner;
+    State state = State::missing;
     int pins = 0;
-    bool ready = true;
   };
   // The step sizes of a solver for the row of each slot, as of when the cache asked last.
   struct SolverSlot {
@@ -79,8 +82,13 @@ class RowCache {
     std::vector<float> step_sizes;
   };
 
-  // These are called under the lock.
-  float* reserve(int row, int solver, const StepSizes& step_sizes);
+  // These are called under the lock; `make_ready` releases it while it works or waits.
+  void pin(const int* wanted, int count, int solver, const StepSizes& step_sizes);
+  void unpin(const int* rows, int count);
+  void make_ready(std::unique_lock<std::mutex>& lock, const int* wanted, int count);
+  void make(std::unique_lock<std::mutex>& lock, const int* rows, int count, float* const* out);
+  void set_state(const int* rows, int count, State state);
+  void reserve(int row, int solver, const StepSizes& step_sizes);
   int choose_victim(int solver, const StepSizes& step_sizes);
   int grow();
   float largest_step(int slot, int solver, const StepSizes& step_sizes);
@@ -92,8 +100,7 @@ class RowCache {
   float width_ = 1;
 
   mutable std::mutex mutex_;
-  std::condition_variable row_ready_;
-  bool failed_ = false;  // a row could not be computed: all waiting solvers fail
+  std::condition_variable row_made_;
   std::vector<int32_t> slot_of_;
   std::vector<RowSlot> slots_;
   std::vector<SolverSlot> solvers_;

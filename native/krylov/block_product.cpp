@@ -41,7 +41,7 @@ void BlockProduct::validate(const std::vector<Operand>& operands) const {
 struct BlockProduct::Workspace {
   explicit Workspace(size_t n_operands)
       : tile(kTileSize, Uninitialized{}),
-        lanes_of_one(static_cast<size_t>(kTile) * ops().n_lanes),
+        lanes_of_one(static_cast<size_t>(kTile) * kLanes),
         lanes(n_operands * lanes_of_one),
         down(n_operands),
         across(n_operands) {}

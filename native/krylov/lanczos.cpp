@@ -15,7 +15,7 @@ constexpr int kChunk = 8;             // basis vectors that stay in the cache du
 }  // namespace
 
 Lanczos::Lanczos(const float* b, const float* s, size_t ld, int dimension)
-    : s_(s), ld_(ld), dimension_(dimension), x_(ld), next_(ld), lanes_(kChunk * ops().n_lanes) {
+    : s_(s), ld_(ld), dimension_(dimension), x_(ld), next_(ld), lanes_(kChunk * kLanes) {
   std::copy_n(b, ld, next_.data());
   T_.beta.push_back(std::sqrt(ops().dot(b, b, {0, static_cast<int>(ld)})));
   if (T_.beta[0] > kSmallest)

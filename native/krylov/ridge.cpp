@@ -150,8 +150,11 @@ double RidgeColumn::true_gap(const BlockProduct& product, const float* beta, dou
   std::copy_n(target_, rows_.n, r.data());
   product.subtract_exactly(beta, r.data());
   double squares = 0;
-  for (int i = 0; i < rows_.n; ++i)
-    if (s_[i] > 0) squares += std::pow(s_[i] * r[i] - shift * beta[i] / s_[i], 2);
+  for (int i = 0; i < rows_.n; ++i) {
+    if (!(s_[i] > 0)) continue;
+    const double off = s_[i] * r[i] - shift * beta[i] / s_[i];
+    squares += off * off;
+  }
   return squares / rows_.total;
 }
 

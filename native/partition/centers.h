@@ -9,7 +9,8 @@
 
 namespace localsvm {
 
-// labels[i] = the center nearest to row i, ties by index; distances[i] = its squared distance.
+// labels[i] = the center nearest to row i, ties by index; distances[i] = its squared distance.  A row with NaN has
+// label 0 and an infinite distance.
 void nearest_centers(const float* X, size_t n, int n_features, const float* centers, int n_centers, int32_t* labels,
                      float* distances, const CancelFlag* cancelled);
 

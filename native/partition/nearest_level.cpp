@@ -1,5 +1,5 @@
-// Nearest centers, for one SIMD level.  Compiled once per level like ops_level.cpp, but without fused multiply-add:
-// then every level rounds alike, and a partition is the same on every machine.
+// Nearest centers, for one SIMD level.  Compiled once per level like ops_level.cpp.  Products are not fused with sums,
+// so that slow NumPy gives the same distances to the bit.
 #include "simd/level.h"
 #include "simd/ops.h"
 #include "simd/simd.h"
@@ -77,13 +77,7 @@ inline void products(const float* const* x, const float* panels, const float* si
     LOCALSVM_UNROLL for (int v = 0; v < V; ++v) {
       const vf c = load(center[v] + static_cast<size_t>(k) * kPad);
       LOCALSVM_UNROLL for (int a = 0; a < H; ++a) {
-#if defined(__AVX512F__)
-        sum[a][v] = (vf)_mm512_fmadd_ps((__m512)c, _mm512_set1_ps(x[a][k]), (__m512)sum[a][v]);
-#elif defined(__FMA__)
-        sum[a][v] = (vf)_mm256_fmadd_ps((__m256)c, _mm256_set1_ps(x[a][k]), (__m256)sum[a][v]);
-#else
-        sum[a][v] += c * x[a][k];
-#endif
+        sum[a][v] = fma(c, splat(x[a][k]), sum[a][v]);
       }
     }
   for (int a = 0; a < H; ++a)

@@ -11,8 +11,7 @@
 namespace localsvm::LOCALSVM_LEVEL {
 namespace {
 
-constexpr int kLanes = kPad;            // in which products are summed
-constexpr int kRegisters = kLanes / W;  // that they take
+constexpr int kRegisters = kParts;  // that a sum takes
 constexpr int kSupportStrip = 512;
 constexpr int kPoints = kRegisters == 1 ? 8 : kRegisters == 2 ? 4 : 2;  // that share a load of support vectors
 constexpr int kSums = 16 / kRegisters;  // of products that stay in registers
@@ -20,16 +19,6 @@ constexpr int kSums = 16 / kRegisters;  // of products that stay in registers
 // A squared distance d^2 = |x|^2 + |s|^2 - 2 x's that is at most N^2 / 1024, N = |x|^2 + |s|^2, is computed again from
 // differences: the rounding of N would change the exponent of a Laplace kernel by more than 16 roundoffs.
 constexpr float kNear = 1.0f / 1024;
-
-static inline vf fused(vf a, vf b, vf c) {
-#if defined(__AVX512F__)
-  return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif defined(__FMA__)
-  return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
-#else
-  return a * b + c;
-#endif
-}
 
 constexpr bool is_expanded(Form form) {
   return form == Form::gauss || form == Form::laplace || form == Form::manhattan;
@@ -41,9 +30,9 @@ constexpr bool is_manhattan(Form form) { return form == Form::manhattan || form 
 template <Form kForm>
 inline vf added(vf s, vf x, vf sum) {
   if constexpr (kForm == Form::manhattan) return sum - vmax(s, x);
-  if constexpr (is_expanded(kForm)) return fused(s, x, sum);
+  if constexpr (is_expanded(kForm)) return fma(s, x, sum);
   if constexpr (is_manhattan(kForm)) return sum + vabs(s - x);
-  return fused(s - x, s - x, sum);
+  return fma(s - x, s - x, sum);
 }
 
 // The exponent of 2 of a distance.
@@ -56,8 +45,8 @@ inline vf exponent(vf distance, vf minus_scale) {
 inline vf minus_squares(const float* sample, const float* x, int n_features) {
   vf sum = splat(0.0f);
   for (int k = 0; k < n_features; ++k) {
-    const vf e = fused(splat(0.5f), load(sample + static_cast<size_t>(k) * kPad), splat(-x[k]));
-    sum = fused(e, e, sum);
+    const vf e = fma(splat(0.5f), load(sample + static_cast<size_t>(k) * kPad), splat(-x[k]));
+    sum = fma(e, e, sum);
   }
   return -sum;
 }
@@ -107,40 +96,27 @@ inline void kernel_strip(const SupportView& support, const float* const* x, cons
     for (int a = 0; a < H; ++a) at[a] = out[a] + (s - begin);
     kernel_block<kForm, H, V>(support, x, sizes, n_features, s, at);
   }
-  for (; s < end; s += kLanes) {
+  for (; s < end; s += kPad) {
     for (int a = 0; a < H; ++a) at[a] = out[a] + (s - begin);
     kernel_block<kForm, H, kRegisters>(support, x, sizes, n_features, s, at);
   }
 }
 
-// Lanes l and l + 8 first, then l and l + 4, ...
-inline double sum_of(const vf* registers) {
-#if defined(__AVX512F__)
-  return sum(registers[0]);
-#endif
-  float lanes[kLanes];
-  for (int r = 0; r < kRegisters; ++r) store(lanes + r * W, registers[r]);
-  double sums[kLanes / 2];
-  for (int l = 0; l < 8; ++l) sums[l] = static_cast<double>(lanes[l]) + lanes[l + 8];
-  for (int l = 0; l < 4; ++l) sums[l] += sums[l + 4];
-  return (sums[0] + sums[2]) + (sums[1] + sums[3]);
-}
-
 // f[a][o] += sum_s c[o*ld + s] k[a][s] of O outputs and H points.
 template <int O, int H>
 inline void add_products(const float* const* k, const float* c, size_t ld, size_t n, double* const* f) {
-  vf sums[O][H][kRegisters] = {};
-  for (size_t s = 0; s < n; s += kLanes)
+  Sums sums[O][H];
+  for (size_t s = 0; s < n; s += kPad)
     LOCALSVM_UNROLL for (int r = 0; r < kRegisters; ++r) {
       vf k_s[H];
       LOCALSVM_UNROLL for (int a = 0; a < H; ++a) k_s[a] = load(k[a] + s + r * W);
       LOCALSVM_UNROLL for (int o = 0; o < O; ++o) {
         const vf c_s = load(c + o * ld + s + r * W);
-        LOCALSVM_UNROLL for (int a = 0; a < H; ++a) sums[o][a][r] = fused(c_s, k_s[a], sums[o][a][r]);
+        LOCALSVM_UNROLL for (int a = 0; a < H; ++a) sums[o][a].part[r] = fma(c_s, k_s[a], sums[o][a].part[r]);
       }
     }
   for (int o = 0; o < O; ++o)
-    for (int a = 0; a < H; ++a) f[a][o] += sum_of(sums[o][a]);
+    for (int a = 0; a < H; ++a) f[a][o] += sum(sums[o][a]);
 }
 
 // As many outputs at a time as there are registers for.

@@ -7,27 +7,32 @@
 namespace localsvm::LOCALSVM_LEVEL {
 namespace {
 
-// w e, or w times the sign of e.
+// sum + w e, or sum + w times the sign of e.
 template <bool kManhattan>
-inline vf weighted(vf w, vf e) {
-  if constexpr (!kManhattan) return w * e;
-  return (vf)(((vi)w ^ ((vi)e & INT32_MIN)) & (e != splat(0.0f)));
+inline vf add_weighted(vf w, vf e, vf sum) {
+  if constexpr (!kManhattan) return fma(w, e, sum);
+  return sum + (vf)(((vi)w ^ ((vi)e & INT32_MIN)) & (e != splat(0.0f)));
 }
 
 // H points, F features at a time; `weights` has a row of kStrip numbers for each point.
 template <bool kManhattan, int H, int F>
 __attribute__((always_inline)) inline void differences(const float* const* x, const float* weights, const float* panels,
                                                        int n_features, int k, Range columns, double* const* out) {
-  vf sums[H * F];
-  LOCALSVM_UNROLL for (int a = 0; a < H * F; ++a) sums[a] = splat(0.0f);
-  for (int j = columns.begin; j < columns.end; j += W) {
-    const float* sample = panels + place_in_panels(j, n_features) + static_cast<size_t>(k) * kPad;
-    vf w[H];
-    LOCALSVM_UNROLL for (int a = 0; a < H; ++a) w[a] = used<F>(load(weights + a * kStrip + j - columns.begin));
-    LOCALSVM_UNROLL for (int q = 0; q < F; ++q) {
-      const vf xj = used<H>(load(sample + q * kPad));
-      LOCALSVM_UNROLL for (int a = 0; a < H; ++a) sums[q * H + a] += weighted<kManhattan>(w[a], xj - x[a][k + q]);
+  Sums sums[H * F];
+  for (int v = 0; v < kParts; ++v) {
+    vf part[H * F];
+    LOCALSVM_UNROLL for (int a = 0; a < H * F; ++a) part[a] = splat(0.0f);
+    for (int j = columns.begin + v * W; j < columns.end; j += kPad) {
+      const float* sample = panels + place_in_panels(j, n_features) + static_cast<size_t>(k) * kPad;
+      vf w[H];
+      LOCALSVM_UNROLL for (int a = 0; a < H; ++a) w[a] = used<F>(load(weights + a * kStrip + j - columns.begin));
+      LOCALSVM_UNROLL for (int q = 0; q < F; ++q) {
+        const vf xj = used<H>(load(sample + q * kPad));
+        LOCALSVM_UNROLL for (int a = 0; a < H; ++a)
+          part[q * H + a] = add_weighted<kManhattan>(w[a], xj - x[a][k + q], part[q * H + a]);
+      }
     }
+    LOCALSVM_UNROLL for (int a = 0; a < H * F; ++a) sums[a].part[v] = part[a];
   }
   for (int a = 0; a < H * F; ++a) out[a % H][k + a / H] += sum(sums[a]);
 }

@@ -4,7 +4,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -12,6 +14,7 @@
 #include <vector>
 
 #include "core/cancel.h"
+#include "data/scaling.h"
 #include "simd/ops.h"
 
 namespace localsvm {
@@ -32,12 +35,33 @@ inline void require(bool condition, const char* message) {
   if (!condition) throw std::invalid_argument(message);
 }
 
+// Sizes are ints in the core.
+inline int as_int(size_t size, const char* of_what) {
+  constexpr size_t kMost = std::numeric_limits<int>::max() / 2;  // so that padded sizes are ints, too
+  if (size > kMost)
+    throw std::invalid_argument("at most " + std::to_string(kMost) + " " + of_what + " are possible, got " +
+                                std::to_string(size));
+  return static_cast<int>(size);
+}
+
+template <typename T>
+void require_finite(const T* values, size_t n, const char* of_what) {
+  if (all_finite(values, n)) return;
+  for (size_t i = 0; i < n; ++i)
+    if (!std::isfinite(values[i]))
+      throw std::invalid_argument(std::string(of_what) + " must be finite, got " + std::to_string(values[i]));
+}
+inline void require_finite(const Matrix& values, const char* of_what) {
+  require_finite(values.data(), values.size(), of_what);
+}
+
 // Hands a vector's memory to NumPy.
 template <typename T>
 nanobind::object to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto owner = std::make_unique<std::vector<T>>(std::move(values));
   T* data = owner->data();
-  nanobind::capsule capsule(owner.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nanobind::capsule capsule(owner.get(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  owner.release();
   return nanobind::cast(nanobind::ndarray<nanobind::numpy, T>(data, shape, capsule));
 }
 

@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -50,7 +51,10 @@ std::unique_ptr<Cell> part_of(const Cell& whole, const std::vector<int>& rows, c
 int add_problem(Cell& cell, Vector target, Vector lo, Vector hi, float clip) {
   const auto n = static_cast<size_t>(cell.n());
   require(target.shape(0) == n && lo.shape(0) == n && hi.shape(0) == n, "a problem needs one entry per row");
-  for (size_t i = 0; i < n; ++i) require(lo.data()[i] <= 0 && hi.data()[i] >= 0, "every box must contain 0");
+  require_finite(target.data(), n, "targets");
+  for (size_t i = 0; i < n; ++i)
+    require(lo.data()[i] <= 0 && hi.data()[i] >= 0 && std::isfinite(hi.data()[i] - lo.data()[i]),
+            "every box must be finite and contain 0");
   require(clip > 0, "the clipping bound must be positive");
   return cell.add_problem(target.data(), lo.data(), hi.data(), clip);
 }
@@ -70,7 +74,7 @@ Solutions solve_one(const Cell& cell, int problem, int fold, const std::vector<d
   require(problem >= 0 && problem < cell.n_problems(), "no such problem");
   require(problem < cell.n_prepared(), "set a width after the problem was added");
   require(fold >= -1 && fold < cell.n_folds(), "no such fold");
-  require(total_weight > 0, "the total weight must be positive");
+  require(total_weight > 0 && std::isfinite(total_weight), "the total weight must be positive and finite");
   require_lams(lams);
   PathResult result;
   {
@@ -89,7 +93,7 @@ Solutions solve_one(const Cell& cell, int problem, int fold, const std::vector<d
 void make_job(PathJob* self, Cell& cell, int problem, std::vector<double> lams, std::vector<double> total_weights) {
   require(problem >= 0 && problem < cell.n_problems(), "no such problem");
   require_lams(lams);
-  for (const double weight : total_weights) require(weight > 0, "weights must be positive");
+  for (const double weight : total_weights) require(weight > 0 && std::isfinite(weight), "weights must be positive and finite");
   new (self) PathJob{&cell, problem, std::move(lams), std::move(total_weights)};
 }
 
@@ -113,6 +117,8 @@ PathSolutions solve_many(const std::vector<PathJob>& jobs, const std::vector<int
   for (const PathJob& job : jobs) n_columns += job.cell->n();
   require(!guesses || (guesses->shape(0) == folds.size() && guesses->shape(1) == n_columns),
           "guesses need one row per fold and one column per sample of a problem");
+  if (guesses) require_finite(*guesses, "guesses");
+  as_int(n_columns, "samples of problems");
   PathsResult result;
   {
     nb::gil_scoped_release unlocked;

@@ -6,6 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cmath>
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 
@@ -32,6 +35,8 @@ void require_cell(const Matrix& X, const std::vector<int>& fold_ends, int n_thre
   const size_t n = X.shape(0);
   require(n >= 1 && n <= kMaxRows, "a cell needs between 1 and 2**20 rows");
   require(X.shape(1) >= 1, "a cell needs at least one feature");
+  as_int(X.shape(1), "features");
+  require_finite(X, "samples");
   require(!fold_ends.empty() && fold_ends.back() == static_cast<int>(n), "the last fold must end at the last row");
   for (size_t l = 0; l < fold_ends.size(); ++l)
     require(fold_ends[l] >= (l == 0 ? 0 : fold_ends[l - 1]), "fold ends must not decrease");
@@ -47,7 +52,7 @@ void require_rows_of_part(const std::vector<int>& rows, int n_rows_of_whole) {
 
 void require_lams(const std::vector<double>& lams) {
   for (size_t q = 0; q < lams.size(); ++q)
-    require(lams[q] > 0 && (q == 0 || lams[q] <= lams[q - 1]), "lams must be positive and descend");
+    require(lams[q] > 0 && std::isfinite(lams[q]) && (q == 0 || lams[q] <= lams[q - 1]), "lams must be positive and descend");
 }
 
 namespace {
@@ -60,6 +65,8 @@ void make_stop_rule(StopRule* self, double tolerance, int64_t max_steps, const C
 // Distances, as the kernel takes them, of some samples from all of them: (rows, n).
 auto distances_of(Matrix X, const std::vector<int>& rows, const std::string& kernel) {
   const size_t n = X.shape(0), ld = padded(n);
+  as_int(n, "samples");
+  as_int(X.shape(1), "features");
   for (const int row : rows) require(row >= 0 && static_cast<size_t>(row) < n, "rows must be rows of X");
   const Kernel kind = kernel_of(kernel);
   std::vector<float> values(rows.size() * n);
@@ -102,6 +109,16 @@ using namespace localsvm;
 NB_MODULE(_native, m) {
   // Fitted models hold packed cells; those that live until the interpreter ends are no mistake to report.
   nb::set_leak_warnings(false);
+  nb::register_exception_translator([](const std::exception_ptr& failure, void*) {
+    try {
+      std::rethrow_exception(failure);
+    } catch (const std::bad_alloc& no_memory) {
+      PyErr_Format(PyExc_MemoryError,
+                   "memory is exhausted (%s). Allow less with max_memory, use fewer threads with n_jobs, or make cells "
+                   "smaller with cell_size.",
+                   no_memory.what());
+    }
+  });
   m.doc() = "The native core of localsvm: distances, kernels, solvers, partitions, evaluation.";
 
   nb::class_<CancelToken>(m, "CancelToken", "A flag that stops native work from another thread.")

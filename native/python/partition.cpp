@@ -22,10 +22,11 @@ namespace {
 
 template <typename Float>
 auto hashes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::device::cpu> X, uint64_t seed) {
+  const int n_features = as_int(X.shape(1), "features");
   std::vector<uint64_t> out(X.shape(0));
   {
     nb::gil_scoped_release unlocked;
-    content_hashes(X.data(), X.shape(0), static_cast<int>(X.shape(1)), seed, out.data());
+    content_hashes(X.data(), X.shape(0), n_features, seed, out.data());
   }
   return to_numpy(std::move(out), {X.shape(0)});
 }
@@ -33,12 +34,13 @@ auto hashes(nb::ndarray<const Float, nb::ndim<2>, nb::c_contig, nb::device::cpu>
 nb::tuple nearest(Matrix X, Matrix centers, const CancelToken* token) {
   const size_t n = X.shape(0);
   require(centers.shape(0) >= 1 && centers.shape(1) == X.shape(1), "rows and centers need the same number of features");
+  const int n_features = as_int(X.shape(1), "features"), n_centers = as_int(centers.shape(0), "centers");
   std::vector<int32_t> labels(n);
   std::vector<float> distances(n);
   {
     nb::gil_scoped_release unlocked;
-    nearest_centers(X.data(), n, static_cast<int>(X.shape(1)), centers.data(), static_cast<int>(centers.shape(0)),
-                    labels.data(), distances.data(), flag_of(token));
+    nearest_centers(X.data(), n, n_features, centers.data(), n_centers, labels.data(), distances.data(),
+                    flag_of(token));
   }
   return nb::make_tuple(to_numpy(std::move(labels), {n}), to_numpy(std::move(distances), {n}));
 }
@@ -46,8 +48,11 @@ nb::tuple nearest(Matrix X, Matrix centers, const CancelToken* token) {
 nb::tuple split(Matrix X, DoubleVector counts,
                 double largest_size, double largest_radius, double tiny_size, const CancelToken* token) {
   const size_t n = X.shape(0);
-  require(n >= 1 && n <= std::numeric_limits<int32_t>::max(), "a splitting needs between 1 and 2**31 rows");
+  const int n_rows = as_int(n, "rows"), n_features = as_int(X.shape(1), "features");
+  require(n >= 1, "a splitting needs between 1 and 2**30 rows");
   require(counts.shape(0) == n, "one count per row");
+  require_finite(X, "rows");
+  require_finite(counts.data(), n, "counts");
   SplitRule rule;
   rule.largest_size = largest_size;
   rule.tiny_size = tiny_size;
@@ -56,8 +61,7 @@ nb::tuple split(Matrix X, DoubleVector counts,
   Splitting splitting;
   {
     nb::gil_scoped_release unlocked;
-    splitting = farthest_first(X.data(), static_cast<int>(n), static_cast<int>(X.shape(1)), counts.data(), rule,
-                               flag_of(token));
+    splitting = farthest_first(X.data(), n_rows, n_features, counts.data(), rule, flag_of(token));
   }
   const size_t m = splitting.centers.size();
   return nb::make_tuple(to_numpy(std::move(splitting.centers), {m}), to_numpy(std::move(splitting.labels), {n}),

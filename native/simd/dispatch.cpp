@@ -7,10 +7,12 @@
 
 namespace localsvm {
 
-#if defined(LOCALSVM_X86_LEVELS)
+#if defined(LOCALSVM_SUPPORTS_AVX512)
 namespace avx512 {
 extern const Ops kOps;
 }
+#endif
+#if defined(LOCALSVM_SUPPORTS_AVX2)
 namespace avx2 {
 extern const Ops kOps;
 }
@@ -33,11 +35,14 @@ struct Levels {
 
 Levels find_levels() {
   Levels levels;
-#if defined(LOCALSVM_X86_LEVELS)
+  // CMakeLists.txt defines these by the features that a level is compiled with.
+#if defined(LOCALSVM_SUPPORTS_AVX512)
   __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-    levels.add(avx512::kOps);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) levels.add(avx2::kOps);
+  if (LOCALSVM_SUPPORTS_AVX512) levels.add(avx512::kOps);
+#endif
+#if defined(LOCALSVM_SUPPORTS_AVX2)
+  __builtin_cpu_init();
+  if (LOCALSVM_SUPPORTS_AVX2) levels.add(avx2::kOps);
 #endif
   levels.add(baseline::kOps);
   return levels;

@@ -1,4 +1,4 @@
-// The hot loops, one table of functions per SIMD level.
+// The hot loops, one table of functions per SIMD level.  Their results are the same at every level, to the bit.
 //
 // Arrays are float32 unless said otherwise.  Matrices are row-major with a leading dimension `ld` that is a multiple
 // of kPad, rows start on 64-byte boundaries, and the padding of a row holds finite numbers, so that loops run over
@@ -12,6 +12,8 @@
 
 namespace localsvm {
 
+constexpr int kTile = 48;         // rows and columns of a tile of K: a multiple of kPad, and of the sums in registers
+constexpr int kLanes = 8;         // of the sums of add_across
 constexpr int kStrip = 512;       // samples whose weighted differences are summed in float
 constexpr int kAhead = 4 * kPad;  // floats of a row of K that are prefetched
 constexpr int kNeighbours = 24;   // candidate partners stored per sample
@@ -135,7 +137,6 @@ struct ChordSums {
 
 struct Ops {
   const char* name;
-  int n_lanes;  // of a vector
 
   // Ends of ranges are multiples of kPad, except in `dot` and `weighted_sums`.
 
@@ -168,7 +169,7 @@ struct Ops {
   // sum_{j in range} a_j b_j, all in double.
   double (*dot)(const float* a, const float* b, Range range);
   // out[m] = sum_{j in range} w_j rows[m]_j, all in double: along the lambda path rows are subtracted from these sums
-  // again.
+  // again.  The w_j are floats, so that products are exact.
   void (*weighted_sums)(const float* const* rows, int count, const double* w, Range range, double* out);
 
   // r -= di K_i + dj K_j on the ranges; returns the largest key of one half of the coordinates.  A key is |r| times the
@@ -214,9 +215,9 @@ struct Ops {
 
   // y[j] += sum_i x[i] block_ij for `count` vectors; i in order, whatever the count.
   void (*add_down)(const Block& block, const BlockVector* vectors, int count);
-  // y[i*n_lanes + lane] += the lane's part of sum_j block_ij x[j].
+  // y[i*kLanes + lane] += sum_j block_ij x[j] over the j that are `lane` modulo kLanes.
   void (*add_across)(const Block& block, const BlockVector* vectors, int count);
-  // y[i] += the sum of lanes[i*n_lanes + lane] over the lanes, which are set to zero; n is rounded up to a multiple of
+  // y[i] += the sum of lanes[i*kLanes + lane] over the lanes, which are set to zero; n is rounded up to a multiple of
   // four.
   void (*sum_lanes)(float* lanes, int n, float* y);
 

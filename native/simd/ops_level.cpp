@@ -12,7 +12,7 @@ inline void add_distance(vf difference, vf& sum) {
   if constexpr (kManhattan)
     sum += vabs(difference);
   else
-    sum += difference * difference;
+    sum = fma(difference, difference, sum);
 }
 
 // Maps a distance to itself, or to the value of the kernel.
@@ -159,53 +159,58 @@ void kernel_slopes(Kernel kernel, float width, const float* distances, float* sl
   for (size_t i = 0; i < n; i += W) store(slopes + i, slope_of(kernel, load(distances + i), scale));
 }
 
-// Four sums at a time keep the adders busy.
+// 32 sums keep the adders busy.
 double dot(const float* a, const float* b, Range range) {
-  constexpr int H = W / 2;
-  half_vd sums[4] = {};
+  constexpr int H = W / 2, kSums = 2 * kPad / H;
+  half_vd sums[kSums] = {};
   int i = range.begin;
-  for (; i + 4 * H <= range.end; i += 4 * H)
-    for (int s = 0; s < 4; ++s) sums[s] += widen_half(a + i + s * H) * widen_half(b + i + s * H);
-  for (; i + H <= range.end; i += H) sums[0] += widen_half(a + i) * widen_half(b + i);
-  double total = sum((sums[0] + sums[1]) + (sums[2] + sums[3]));
+  for (; i + 2 * kPad <= range.end; i += 2 * kPad)
+    LOCALSVM_UNROLL for (int s = 0; s < kSums; ++s)
+      sums[s] = add_product(widen_half(a + i + s * H), widen_half(b + i + s * H), sums[s]);
+  for (; i + kPad <= range.end; i += kPad)
+    for (int s = 0; s < kSums / 2; ++s)
+      sums[s] = add_product(widen_half(a + i + s * H), widen_half(b + i + s * H), sums[s]);
+  double total = sum<kSums>(sums);
   for (; i < range.end; ++i) total += static_cast<double>(a[i]) * b[i];
   return total;
 }
 
-// Each load of w serves N rows.
+// Eight sums for each row; each load of w serves N rows.
 template <int N>
 inline void sums_of_rows(const float* const* rows, const double* w, Range range, double* out) {
-  constexpr int H = W / 2;
-  half_vd sums[N][2] = {};
+  constexpr int H = W / 2, kSums = 8 / H;
+  half_vd sums[N][kSums] = {};
   int j = range.begin;
-  for (; j + W <= range.end; j += W)
-    for (int h = 0; h < 2; ++h) {
-      const half_vd wj = load_half(w + j + h * H);
-      for (int m = 0; m < N; ++m) sums[m][h] += wj * widen_half(rows[m] + j + h * H);
+  for (; j + 8 <= range.end; j += 8)
+    LOCALSVM_UNROLL for (int s = 0; s < kSums; ++s) {
+      const half_vd wj = load_half(w + j + s * H);
+      LOCALSVM_UNROLL for (int m = 0; m < N; ++m)
+        sums[m][s] = add_product(wj, widen_half(rows[m] + j + s * H), sums[m][s]);
     }
   for (int m = 0; m < N; ++m) {
-    out[m] = sum(sums[m][0] + sums[m][1]);
+    out[m] = sum<kSums>(sums[m]);
     for (int rest = j; rest < range.end; ++rest) out[m] += w[rest] * rows[m][rest];
   }
 }
 
 void weighted_sums(const float* const* rows, int count, const double* w, Range range, double* out) {
+  constexpr int kRows = W / 2;  // as many as there are registers for their sums
   int m = 0;
-  for (; m + 4 <= count; m += 4) sums_of_rows<4>(rows + m, w, range, out + m);
+  for (; m + kRows <= count; m += kRows) sums_of_rows<kRows>(rows + m, w, range, out + m);
   for (; m < count; ++m) sums_of_rows<1>(rows + m, w, range, out + m);
 }
 
 void subtract_rows_exactly(double* r, const float* const* rows, const float* c, int count, Range range) {
   for (int m = 0; m < count; m += 8) {
     const float* row[8];
-    double coef[8];
+    half_vd coef[8];
     for (int q = 0; q < 8; ++q) {
       row[q] = rows[m + q < count ? m + q : m];
-      coef[q] = m + q < count ? c[m + q] : 0.0;
+      coef[q] = (m + q < count ? static_cast<double>(c[m + q]) : 0.0) - half_vd{};
     }
     for (int i = range.begin; i < range.end; i += W / 2) {
       half_vd sum = load_half(r + i);
-      for (int q = 0; q < 8; ++q) sum -= coef[q] * widen_half(row[q] + i);
+      for (int q = 0; q < 8; ++q) sum = subtract_product(coef[q], widen_half(row[q] + i), sum);
       store_half(r + i, sum);
     }
   }
@@ -225,8 +230,8 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
       for (int g = 0; g < kRows; g += kSum) {
         vf even = coef[g] * load(row[g] + i), odd = coef[g + 1] * load(row[g + 1] + i);
         for (int q = g + 2; q < g + kSum; q += 2) {
-          even += coef[q] * load(row[q] + i);
-          odd += coef[q + 1] * load(row[q + 1] + i);
+          even = fma(coef[q], load(row[q] + i), even);
+          odd = fma(coef[q + 1], load(row[q + 1] + i), odd);
         }
         first -= widen_first(even + odd);
         second -= widen_second(even + odd);
@@ -245,7 +250,6 @@ void subtract_rows(double* r, const float* const* rows, const float* c, int coun
 extern const Ops kOps;
 const Ops kOps = {
     LOCALSVM_STRING(LOCALSVM_LEVEL),
-    W,
     distances,
     kernel_rows,
     group_minima,

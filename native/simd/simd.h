@@ -1,4 +1,11 @@
-// One vector type per SIMD level.
+// One vector type per SIMD level, and arithmetic that rounds alike at every level.
+//
+// Results are the same to the bit at every level, as everything is rounded in the same places:
+//
+//   products   that are added are fused explicitly (`fma`, `fnma`), in software where the hardware cannot; compilers
+//              fuse nothing by themselves (-ffp-contract=off)
+//   sums       over many terms have 16 lanes, in as many vectors as that takes (`Sums`)
+//   the rest   is rounded correctly by IEEE 754: + - * /, roots, conversions
 //
 // Included only by the sources *_level.cpp, which are compiled once per level with that level's compiler flags.
 // Everything here is `static inline` inside the level's own namespace, so that no function compiled for AVX-512 can be
@@ -9,8 +16,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/range.h"
+
 #if defined(__SSE2__)
 #include <immintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace localsvm::LOCALSVM_LEVEL {
@@ -117,10 +128,77 @@ static inline vf vmax(vf a, vf b) { return a > b ? a : b; }
 static inline vf vmin(vf a, vf b) { return a < b ? a : b; }
 static inline vi vmax(vi a, vi b) { return a > b ? a : b; }
 static inline vf vsqrt(vf a) {
+#if defined(__ARM_NEON)
+  return (vf)vsqrtq_f32((float32x4_t)a);
+#else
   for (int i = 0; i < W; ++i) a[i] = sqrtf(a[i]);
   return a;
+#endif
 }
 #endif
+
+// a b + c, rounded once.
+#if defined(__AVX512F__)
+static inline vf fma(vf a, vf b, vf c) { return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+static inline vf fnma(vf a, vf b, vf c) { return (vf)_mm512_fnmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(__FMA__)
+static inline vf fma(vf a, vf b, vf c) { return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+static inline vf fnma(vf a, vf b, vf c) { return (vf)_mm256_fnmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+#elif defined(__ARM_NEON)
+static inline vf fma(vf a, vf b, vf c) { return (vf)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
+static inline vf fnma(vf a, vf b, vf c) { return (vf)vfmsq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
+#else
+// The product is exact in double.  Where the sum is not, it is rounded to odd (Boldo, Melquiond 2008): towards zero,
+// with the last bit set.  Then rounding it to float rounds the exact sum.
+static inline float fma_rounded_to_odd(float a, float b, float c) {
+  const double product = static_cast<double>(a) * b, sum = product + c;
+  const double of_c = sum - product, error = (product - (sum - of_c)) + (c - of_c);
+  int64_t bits;
+  std::memcpy(&bits, &sum, sizeof bits);
+  if (error > 0 || error < 0) bits = (bits - ((error > 0) != (sum > 0))) | 1;
+  double odd;
+  std::memcpy(&odd, &bits, sizeof odd);
+  return static_cast<float>(odd);
+}
+// Rounding twice, to double and to float, differs from rounding once only if the double is halfway between two floats,
+// or the float is subnormal.
+static inline vf fma(vf a, vf b, vf c) {
+  typedef int32_t words __attribute__((vector_size(8 * W), may_alias));
+  const vd sum = __builtin_convertvector(a, vd) * __builtin_convertvector(b, vd) + __builtin_convertvector(c, vd);
+  vf rounded = __builtin_convertvector(sum, vf);
+  constexpr int kLow = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 1;
+  const words low = (words)sum & 0x1fffffff;
+  const vi size = (vi)rounded & 0x7fffffff, is_small = (size > 0) & (size <= 0x00800000);
+  int32_t doubtful = 0;
+  for (int i = 0; i < W; ++i) doubtful |= is_small[i] | (low[2 * i + kLow] == 0x10000000);
+  if (__builtin_expect(doubtful != 0, 0))
+    for (int i = 0; i < W; ++i) rounded[i] = fma_rounded_to_odd(a[i], b[i], c[i]);
+  return rounded;
+}
+static inline vf fnma(vf a, vf b, vf c) { return fma(-a, b, c); }
+#endif
+static inline vf fma(float a, vf b, vf c) { return fma(splat(a), b, c); }
+static inline vf fnma(float a, vf b, vf c) { return fnma(splat(a), b, c); }
+
+// a b + c and c - a b, where a b is exact, as for floats in doubles.
+static inline half_vd add_product(half_vd a, half_vd b, half_vd c) {
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+  return (half_vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+  return a * b + c;
+#endif
+}
+static inline half_vd subtract_product(half_vd a, half_vd b, half_vd c) {
+#if defined(__AVX512F__)
+  return (half_vd)_mm512_fnmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+#elif defined(__FMA__)
+  return (half_vd)_mm256_fnmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+#else
+  return c - a * b;
+#endif
+}
 
 static inline int32_t max_lane(vi v) {
 #if defined(__AVX512F__)
@@ -174,26 +252,27 @@ static inline int append_bits(uint32_t bits, int first, int32_t* indices, int co
 }
 
 // p[index[lane]] in every lane.  Processors gather slower than they load.
-static inline vf gather(const float* p, const int32_t* index) {
+template <typename T>
+static inline vf gather_bits(const T* p, const int32_t* index) {
+  typedef float bits __attribute__((may_alias));
+  const bits* const at = reinterpret_cast<const bits*>(p);
 #if defined(__AVX512F__)
   __m128 fours[4];
   for (int q = 0; q < 4; ++q, index += 4) {
-    fours[q] = _mm_insert_ps(_mm_load_ss(p + index[0]), _mm_load_ss(p + index[1]), 0x10);
-    fours[q] = _mm_insert_ps(fours[q], _mm_load_ss(p + index[2]), 0x20);
-    fours[q] = _mm_insert_ps(fours[q], _mm_load_ss(p + index[3]), 0x30);
+    fours[q] = _mm_insert_ps(_mm_set_ss(at[index[0]]), _mm_set_ss(at[index[1]]), 0x10);
+    fours[q] = _mm_insert_ps(fours[q], _mm_set_ss(at[index[2]]), 0x20);
+    fours[q] = _mm_insert_ps(fours[q], _mm_set_ss(at[index[3]]), 0x30);
   }
   const __m256 low = _mm256_set_m128(fours[1], fours[0]), high = _mm256_set_m128(fours[3], fours[2]);
   return (vf)_mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
-#elif defined(__AVX2__)
-  return vf{p[index[0]], p[index[1]], p[index[2]], p[index[3]], p[index[4]], p[index[5]], p[index[6]], p[index[7]]};
 #else
-  return vf{p[index[0]], p[index[1]], p[index[2]], p[index[3]]};
+  vf v;
+  for (int i = 0; i < W; ++i) v[i] = at[index[i]];
+  return v;
 #endif
 }
-
-static inline vi gather(const uint32_t* p, const int32_t* index) {
-  return (vi)gather(reinterpret_cast<const float*>(p), index);
-}
+static inline vf gather(const float* p, const int32_t* index) { return gather_bits(p, index); }
+static inline vi gather(const uint32_t* p, const int32_t* index) { return (vi)gather_bits(p, index); }
 
 // For loops over sums that are to stay in registers: a compiler that unrolls them late leaves the sums in memory.
 #define LOCALSVM_UNROLL _Pragma("GCC unroll 16")
@@ -242,50 +321,81 @@ static inline vf slack_toward(vi word, vf r) {
 static inline vf vabs(vf v) { return (vf)((vi)v & 0x7fffffff); }
 static inline vf clamp(vf x, vf low, vf high) { return vmin(vmax(x, low), high); }
 
-#if defined(__SSE2__)
-// Sums of the lanes that are equal modulo four.
-static inline __m128 four_sums(vf v) {
+// Sixteen sums side by side: lane l has the terms l, l + 16, l + 32, ...  They are added to one another in the order of
+// one tree, lane l to lane l + 8, then l + 4, and so on.
+constexpr int kParts = kPad / W;
+struct Sums {
+  vf part[kParts] = {};
+};
+
+// The sum of the lanes of a part, and of a vector of doubles.
+static inline double sum(half_vd v) {
 #if defined(__AVX512F__)
-  const __m256 half = _mm256_add_ps(_mm512_castps512_ps256((__m512)v), _mm512_extractf32x8_ps((__m512)v, 1));
-  return _mm_add_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));
+  const __m256d four = _mm256_add_pd(_mm512_castpd512_pd256((__m512d)v), _mm512_extractf64x4_pd((__m512d)v, 1));
 #elif defined(__AVX2__)
-  return _mm_add_ps(_mm256_castps256_ps128((__m256)v), _mm256_extractf128_ps((__m256)v, 1));
+  const __m256d four = (__m256d)v;
+#endif
+#if defined(__AVX2__)
+  const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+  return two[0] + two[1];
 #else
-  return (__m128)v;
+  return v[0] + v[1];
 #endif
 }
-#endif
 
-// sums[i] += all lanes of the i-th of four vectors.
-static inline void add_sums(const float* vectors, float* sums) {
+// Adds up vectors that have the lanes 0 .. N W/2 - 1 of a sum; N is a power of two.
+template <int N>
+static inline double sum(half_vd* v) {
+  for (int half = N / 2; half > 0; half /= 2)
+    for (int i = 0; i < half; ++i) v[i] += v[i + half];
+  return sum(v[0]);
+}
+
+static inline double sum(const Sums& sums) {
+  if constexpr (kParts == 1) return sum(widen_first(sums.part[0]) + widen_second(sums.part[0]));
+  half_vd eight[kParts];
+  for (int p = 0; p < kParts / 2; ++p) {
+    const vf low = sums.part[p], high = sums.part[p + kParts / 2];
+    eight[2 * p] = widen_first(low) + widen_first(high);
+    eight[2 * p + 1] = widen_second(low) + widen_second(high);
+  }
+  return sum<kParts>(eight);
+}
+
+// Four floats, lane l the sum of the lanes l, l + 4, l + 8 and l + 12.
+typedef float four_floats __attribute__((vector_size(16), may_alias));
+typedef float four_floats_unaligned __attribute__((vector_size(16), aligned(4), may_alias));
+static inline four_floats load_four(const float* p) { return *reinterpret_cast<const four_floats_unaligned*>(p); }
+static inline four_floats four_sums(Sums sums) {
+  for (int half = kParts / 2; half > 0; half /= 2)
+    for (int p = 0; p < half; ++p) sums.part[p] += sums.part[p + half];
+#if defined(__AVX512F__)
+  const __m512 v = (__m512)sums.part[0];
+  const __m256 eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+#elif defined(__AVX2__)
+  const __m256 eight = (__m256)sums.part[0];
+#endif
+#if defined(__AVX2__)
+  return (four_floats)_mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+#else
+  return (four_floats)sums.part[0];
+#endif
+}
+
+static inline float sum_in_float(const Sums& sums) {
+  const four_floats four = four_sums(sums);
+  return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+// sums[i] += the sum of the eight lanes of the i-th of four rows.
+static inline void add_sums(const float* rows, float* sums) {
+  const auto four = [&](int i) { return load_four(rows + 8 * i) + load_four(rows + 8 * i + 4); };
 #if defined(__SSE2__)
-  __m128 a = four_sums(load(vectors)), b = four_sums(load(vectors + W));
-  __m128 c = four_sums(load(vectors + 2 * W)), d = four_sums(load(vectors + 3 * W));
+  __m128 a = (__m128)four(0), b = (__m128)four(1), c = (__m128)four(2), d = (__m128)four(3);
   _MM_TRANSPOSE4_PS(a, b, c, d);
   _mm_storeu_ps(sums, _mm_add_ps(_mm_loadu_ps(sums), _mm_add_ps(_mm_add_ps(a, b), _mm_add_ps(c, d))));
 #else
-  for (int i = 0; i < 4; ++i)
-    for (int lane = 0; lane < W; ++lane) sums[i] += vectors[i * W + lane];
-#endif
-}
-
-static inline double sum(half_vd v) {
-#if defined(__AVX512F__)
-  return _mm512_reduce_add_pd((__m512d)v);
-#else
-  double s = 0;
-  for (int i = 0; i < W / 2; ++i) s += v[i];
-  return s;
-#endif
-}
-static inline double sum(vf v) { return sum(widen_first(v) + widen_second(v)); }
-static inline float sum_in_float(vf v) {
-#if defined(__AVX512F__)
-  return _mm512_reduce_add_ps((__m512)v);
-#else
-  float s = 0;
-  for (int i = 0; i < W; ++i) s += v[i];
-  return s;
+  for (int i = 0; i < 4; ++i) sums[i] += (four(i)[0] + four(i)[1]) + (four(i)[2] + four(i)[3]);
 #endif
 }
 
@@ -301,11 +411,11 @@ static inline vf exp2_nonpositive(vf x) {
   const vf shifted = x + magic;
   const vf r = x - (shifted - magic);
   vf p = splat(2.6529455e-3f);
-  p = p * r + 1.9343026e-2f;
-  p = p * r + 1.1101467e-1f;
-  p = p * r + 4.8044485e-1f;
-  p = p * r + 1.3862940f;
-  p = p * r + 2.0f;
+  p = fma(p, r, splat(1.9343026e-2f));
+  p = fma(p, r, splat(1.1101467e-1f));
+  p = fma(p, r, splat(4.8044485e-1f));
+  p = fma(p, r, splat(1.3862940f));
+  p = fma(p, r, splat(2.0f));
   return p * (vf)((vi)shifted << 23);
 }
 

@@ -25,6 +25,7 @@ int find_bound_changes(const LoopArrays& loop, const BoundArrays& at, Range rang
   return count;
 }
 
+// Products with `growth`, which is no float, are rounded.
 void shift_bounds(const LoopArrays& loop, const BoundArrays& at, float scale, double growth, Range range) {
   for (int i = range.begin; i < range.end; i += W) {
     const vf unit = load(at.unit + i);

@@ -134,10 +134,19 @@ void Cell::release_kernel() {
 
 void Cell::set_width(float width, const CancelFlag* cancelled) {
   width_ = width;
+  try {
+    fill_kernel(cancelled);
+  } catch (...) {
+    width_ = 0;
+    throw;
+  }
+}
+
+void Cell::fill_kernel(const CancelFlag* cancelled) {
   if (whole_ && !K_.data()) K_ = Aligned<float>(ld_ * n_, Uninitialized{});
   n_prepared_ = n_problems();
   set_near_kernel();
-  if (cache_) cache_->set_width(width);
+  if (cache_) cache_->set_width(width_);
   BuildScratch scratch(ld_, cache_ ? n_threads_ : 0);
   const bool full = plan_.storage == Storage::full;
   for_blocks(n_, kBlock, n_threads_, cancelled, [&](int thread, Range rows) {

@@ -67,6 +67,7 @@ class Cell {
   // Adds a learning problem on these rows, given by the box of its loss; returns its index.
   int add_problem(const float* target, const float* lo_unit, const float* hi_unit, float clip);
 
+  // Should it throw, the cell has no width.
   void set_width(float width, const CancelFlag* cancelled);
 
   // Of a part: copies the kernel values of the whole at its width, and releases them.
@@ -115,6 +116,7 @@ class Cell {
   }
   void find_neighbours(NeighbourSearch& search, int i, const float* distances);
   void set_near_kernel();
+  void fill_kernel(const CancelFlag* cancelled);
   void make_kernel_rows(Range rows, float* const* out) const;
   void copy_columns(const float* row_of_whole, float* out) const;
   void copy_distances_of_whole(int i, float* out) const;

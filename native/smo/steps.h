@@ -31,14 +31,13 @@ class StepLoop {
     for (const Range& range : {before, after})
       if (range.size() > 0) sweeps_.push_back(range);
     if (sweeps_.empty() || before.end >= after.begin) sweeps_ = {{0, sentinel}};
-    // Array starts differ modulo 4096 bytes, or loads would wait for recent stores with the same low address bits.
-    constexpr int kStagger = 11 * kPad;
-    const size_t stride = (sentinel + kPad + 1023) / 1024 * 1024 + kStagger;
-    arrays_ = Aligned<float>(6 * stride);
-    float* words;
-    float** const starts[] = {&r, &words, &beta, &lo, &hi, &zero_row_};
-    for (size_t a = 0; a < 6; ++a) *starts[a] = arrays_.data() + a * stride;
-    slack = reinterpret_cast<uint32_t*>(words);
+    const size_t stride = (sentinel + kPad + kWindow - 1) / kWindow * kWindow + kStagger;
+    arrays_ = Aligned<float>(5 * stride + kStagger);
+    r = arrays_.data();
+    float** const others[] = {&beta, &lo, &hi, &zero_row_};
+    for (size_t a = 0; a < 4; ++a) *others[a] = r + kStagger + (a + 1) * stride;
+    words_ = Aligned<uint32_t>(stride + kWindow);
+    slack = words_.data() + (place(r) + kStagger - place(words_.data())) % kWindow;
     index_bits_ = 1;
     while ((1 << index_bits_) < sentinel) ++index_bits_;
     if (kernel_.cache) slot_ = kernel_.cache->acquire_slot();
@@ -52,7 +51,7 @@ class StepLoop {
   }
 
   // Bytes of the arrays of one loop, at most.
-  static size_t bytes(size_t n) { return 6 * (padded(n) * sizeof(float) + 8192); }
+  static size_t bytes(size_t n) { return 6 * (padded(n) * sizeof(float) + 8192) + 4096; }
 
   // Forgets the coordinates updated last and releases their rows; no step is pending.
   void reset() {
@@ -106,6 +105,11 @@ class StepLoop {
   double squared_steps = 0;
 
  private:
+  // Array starts differ modulo 4096 bytes, or loads would wait for recent stores with the same low address bits: r,
+  // which is stored, has the lowest, then slack, beta, lo and hi.
+  static constexpr size_t kWindow = 4096 / sizeof(float), kStagger = 11 * kPad;
+  static size_t place(const void* start) { return reinterpret_cast<uintptr_t>(start) / sizeof(float); }
+
   void clear_pending() {
     pending_ = Step{};
     row_i_ = row_j_ = zero_row_;
@@ -149,8 +153,9 @@ class StepLoop {
 
   void fetch_cached(const int* wanted, int count, const float** rows) {
     int released[2];
-    for (int c = 0; c < count; ++c) released[c] = std::exchange(pinned_[(next_recent_ + c) % kRecent], wanted[c]);
+    for (int c = 0; c < count; ++c) released[c] = std::exchange(pinned_[(next_recent_ + c) % kRecent], -1);
     kernel_.cache->exchange(slot_, {r, slack}, wanted, released, count, rows);
+    for (int c = 0; c < count; ++c) pinned_[(next_recent_ + c) % kRecent] = wanted[c];
   }
 
   void move(int i, float& delta) {
@@ -162,6 +167,7 @@ class StepLoop {
   }
 
   Aligned<float> arrays_;
+  Aligned<uint32_t> words_;
   const KernelView kernel_;
   const Ops& ops_;
   // The training rows, rounded outwards to whole vectors.  Rows of the validation fold that this includes have the box

@@ -57,19 +57,23 @@ constexpr int kGroup = 4 * kPad;  // coordinates, at every level
 // rest.
 struct Found {
   vi best[kAtOnce] = {};
-  vf of_groups = {}, of_rest = {};
+  Sums of_groups, of_rest;
 
   int32_t largest_key() const {
     vi largest = best[0];
     for (int v = 1; v < kAtOnce; ++v) largest = vmax(largest, best[v] + v * W);
     return max_lane(largest);
   }
-  float open_gap() const { return sum_in_float(2 * kGroup / kPad * of_groups + of_rest); }
+  float open_gap() const {
+    Sums all;
+    for (int v = 0; v < kParts; ++v) all.part[v] = fma(2 * kGroup / kPad, of_groups.part[v], of_rest.part[v]);
+    return sum_in_float(all);
+  }
 };
 
 inline vf update(const SweepVectors& all, int i) {
   const Sweep& sweep = all.sweep;
-  const vf r = load(sweep.r + i) - all.di * load(sweep.row_i + i) - all.dj * load(sweep.row_j + i);
+  const vf r = fnma(all.dj, load(sweep.row_j + i), fnma(all.di, load(sweep.row_i + i), load(sweep.r + i)));
   store(sweep.r + i, r);
   return r;
 }
@@ -77,13 +81,13 @@ inline vf update(const SweepVectors& all, int i) {
 // V vectors from i on; the first kSummed are in the gap sum.  Each has its own largest keys, all with the indices of
 // the first vector; `largest_key` adds the offsets.
 template <int V, int kSummed>
-inline void update_and_score(const SweepVectors& all, int i, vi* best, vf& sum) {
+inline void update_and_score(const SweepVectors& all, int i, vi* best, Sums& sums) {
   const vi id = lanes() + i;
   for (int v = 0; v < V; ++v) {
     const vf r = update(all, i + v * W);
     const vf ahead = slack_toward(loaded_once(load(all.sweep.slack + i + v * W)), r);
     best[v] = vmax(best[v], ((vi)(r * vmin(ahead, all.slack_cap)) & all.score_bits) | id);
-    if (v < kSummed) sum += vabs(r) * ahead;
+    if (v < kSummed) sums.part[v] = fma(vabs(r), ahead, sums.part[v]);
   }
 }
 
@@ -100,7 +104,7 @@ inline void update_and_score_group(const SweepVectors& all, int i, Found& found)
 
 template <int kHalf>
 inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
-  constexpr int kSummed = kHalf == 0 ? kPad / W : 0;
+  constexpr int kSummed = kHalf == 0 ? kParts : 0;
   int i = range.begin;
   for (; i + 2 * kGroup <= range.end; i += 2 * kGroup) {
     for (int c = 0; c < 2 * kGroup; c += 2 * kPad) {
@@ -111,7 +115,7 @@ inline void sweep_range(const SweepVectors& all, Range range, Found& found) {
     update_and_score_group<kSummed>(all, i + kHalf * kGroup, found);
     if (kHalf == 0) update_group(all, i + kGroup);
   }
-  for (; i < range.end; i += kPad) update_and_score<kPad / W, kSummed>(all, i, found.best, found.of_rest);
+  for (; i < range.end; i += kPad) update_and_score<kParts, kSummed>(all, i, found.best, found.of_rest);
 }
 
 inline void prefetch(const Near& near) {
@@ -144,12 +148,14 @@ double gap(const float* r, const float* beta, const float* lo, const float* hi, 
   for (const Range* range = ranges; range < ranges + n_ranges; ++range)
     for (int block = range->begin; block < range->end; block += 128) {
       const int stop = block + 128 < range->end ? block + 128 : range->end;
-      vf sums = {};
-      for (int i = block; i < stop; i += W) {
-        const vf ri = load(r + i), ti = load(t + i);
-        const vf rc = ti - clamp(ti - ri, low, high);
-        sums += vmax(load(lo + i) * rc, load(hi + i) * rc) - load(beta + i) * ri;
-      }
+      Sums sums;
+      for (int first = block; first < stop; first += kPad)
+        LOCALSVM_UNROLL for (int v = 0; v < kParts; ++v) {
+          const int i = first + v * W;
+          const vf ri = load(r + i), ti = load(t + i);
+          const vf rc = ti - clamp(ti - ri, low, high);
+          sums.part[v] += fnma(load(beta + i), ri, vmax(load(lo + i) * rc, load(hi + i) * rc));
+        }
       total += sum(sums);
     }
   return total;
@@ -175,11 +181,11 @@ struct Steps {
 // Joint steps of i (r, l, u in all lanes) with one candidate j per lane: the unconstrained optimum, clipped in i first
 // and, alternatively, in j first; the better of the two.
 inline Steps joint_steps(vf ri, vf li, vf ui, vf rj, vf lj, vf uj, vf k) {
-  const vf inverse = 1.0f / vmax(1.0f - k * k, splat(1e-6f));
-  const vf x1 = clamp((ri - k * rj) * inverse, li, ui), y1 = clamp(rj - k * x1, lj, uj);
-  const vf y2 = clamp((rj - k * ri) * inverse, lj, uj), x2 = clamp(ri - k * y2, li, ui);
-  const vf g1 = x1 * (ri + ri - x1 - k * y1) + y1 * (rj + rj - y1 - k * x1);
-  const vf g2 = x2 * (ri + ri - x2 - k * y2) + y2 * (rj + rj - y2 - k * x2);
+  const vf inverse = 1.0f / vmax(fnma(k, k, splat(1.0f)), splat(1e-6f));
+  const vf x1 = clamp(fnma(k, rj, ri) * inverse, li, ui), y1 = clamp(fnma(k, x1, rj), lj, uj);
+  const vf y2 = clamp(fnma(k, ri, rj) * inverse, lj, uj), x2 = clamp(fnma(k, y2, ri), li, ui);
+  const vf g1 = fma(x1, fnma(k, y1, ri + ri - x1), y1 * fnma(k, x1, rj + rj - y1));
+  const vf g2 = fma(x2, fnma(k, y2, ri + ri - x2), y2 * fnma(k, x2, rj + rj - y2));
   const vi first = g1 >= g2;
   return {vmax(g1, g2), select(first, x1, x2), select(first, y1, y2)};
 }

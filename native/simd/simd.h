@@ -160,20 +160,24 @@ static inline float fma_rounded_to_odd(float a, float b, float c) {
   std::memcpy(&odd, &bits, sizeof odd);
   return static_cast<float>(odd);
 }
+// Not inlined: it is as rare as it is long.
+[[gnu::noinline, gnu::cold]] static vf fma_of_lanes(vf a, vf b, vf c) {
+  vf rounded;
+  for (int i = 0; i < W; ++i) rounded[i] = fma_rounded_to_odd(a[i], b[i], c[i]);
+  return rounded;
+}
 // Rounding twice, to double and to float, differs from rounding once only if the double is halfway between two floats,
-// or the float is subnormal.
-static inline vf fma(vf a, vf b, vf c) {
+// or the float is subnormal.  Unrolled loops call it: inlined, they would take minutes to compile.
+[[gnu::noinline, maybe_unused]] static vf fma(vf a, vf b, vf c) {
   typedef int32_t words __attribute__((vector_size(8 * W), may_alias));
   const vd sum = __builtin_convertvector(a, vd) * __builtin_convertvector(b, vd) + __builtin_convertvector(c, vd);
-  vf rounded = __builtin_convertvector(sum, vf);
+  const vf rounded = __builtin_convertvector(sum, vf);
   constexpr int kLow = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 0 : 1;
   const words low = (words)sum & 0x1fffffff;
   const vi size = (vi)rounded & 0x7fffffff, is_small = (size > 0) & (size <= 0x00800000);
   int32_t doubtful = 0;
   for (int i = 0; i < W; ++i) doubtful |= is_small[i] | (low[2 * i + kLow] == 0x10000000);
-  if (__builtin_expect(doubtful != 0, 0))
-    for (int i = 0; i < W; ++i) rounded[i] = fma_rounded_to_odd(a[i], b[i], c[i]);
-  return rounded;
+  return __builtin_expect(doubtful != 0, 0) ? fma_of_lanes(a, b, c) : rounded;
 }
 static inline vf fnma(vf a, vf b, vf c) { return fma(-a, b, c); }
 #endif

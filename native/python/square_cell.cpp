@@ -58,6 +58,7 @@ SquareProblem make_problem(const SquareCell& cell, const Matrix& targets, const 
                            const std::vector<int>& folds, const std::vector<double>& lams, const StopRule& stop) {
   const size_t n = cell.n();
   require(targets.shape(1) == n && weight.shape(0) == n, "targets and weights need one entry per row");
+  require_finite(targets, "targets");
   require_solvable(cell, weight.data(), n, folds, lams);
   return {targets.data(), static_cast<int>(targets.shape(0)), weight.data(), false, folds, lams, stop, 0, {}};
 }
@@ -69,6 +70,7 @@ SquareProblem make_problem_of_folds(const SquareCell& cell, const Cube& targets,
   for (const Cube& given : {targets, weights})
     require(given.shape(0) == n_targets && given.shape(1) == n_folds && given.shape(2) == n,
             "targets and weights need one entry per target, fold and row");
+  require_finite(targets.data(), targets.size(), "targets");
   require_solvable(cell, weights.data(), n_targets * n_folds * n, folds, lams);
   return {targets.data(), static_cast<int>(n_targets), weights.data(), true, folds, lams, stop, 0, {}};
 }

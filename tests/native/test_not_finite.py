@@ -40,6 +40,18 @@ def test_problems_refuse_targets_and_boxes_that_are_not_finite(bad):
 
 
 @bad_numbers
+def test_squares_refuse_targets_that_are_not_finite(bad):
+    made, targets = _native.SquareCell(samples(), [20, 40], "gauss"), np.ones((2, 40), np.float32)
+    made.set_width(1.0)
+    targets[1, 30] = bad
+    weight, stop = np.ones(40, np.float32), _native.StopRule(1e-3, 100)
+    with pytest.raises(ValueError, match="targets must be finite"):
+        made.solve_ridge(targets, weight, [0, 1], [1e-2], stop)
+    with pytest.raises(ValueError, match="targets must be finite"):
+        made.solve_expectile(targets, weight, [0, 1], [1e-2], 0.5, stop)
+
+
+@bad_numbers
 def test_paths_refuse_guesses_lams_and_weights_that_are_not_finite(bad):
     made, ones = cell(), np.ones(40, np.float32)
     made.add_problem(ones, 0 * ones, ones, 1.0)

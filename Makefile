@@ -98,11 +98,13 @@ core: core-address core-thread core-clang core-arm
 core-address core-thread core-gcc core-clang core-arm: $(VENV)/.build-tools
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; cmake -S . -B build/$@ -G Ninja -DLOCALSVM_CORE_CHECK=ON $(CORE_OPTIONS) >/dev/null && \
 	  cmake --build build/$@
-	set -e; $(foreach check,$(or $(CORE_CHECKS),digests),$(CORE_RUNNER) build/$@/core_check $(check) >build/$@/$(check).txt;)
+	set -e; $(foreach check,$(or $(CORE_CHECKS),digests),$(CORE_RUNNER) build/$@/core_check $(check) $(CORE_WORK) >build/$@/$(check).txt;)
 	$(if $(CORE_LIKE),$(MAKE) $(CORE_LIKE) && cmp build/$@/digests.txt build/$(CORE_LIKE)/digests.txt)
 
 core-address: CORE_OPTIONS := -DLOCALSVM_SANITIZE=address,undefined
 core-address: CORE_CHECKS := allocations digests
+# The other kernels take the same paths.
+core-address core-thread: CORE_WORK := gauss
 core-thread: CORE_OPTIONS := -DLOCALSVM_SANITIZE=thread
 core-gcc: CORE_OPTIONS := -DCMAKE_CXX_COMPILER=g++
 core-gcc: CORE_RUNNER :=

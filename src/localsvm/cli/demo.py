@@ -49,15 +49,15 @@ def run_demo(n_rows: int, n_jobs: int | None, keep: Path | None) -> None:
     """Train, evaluate and print; save models and reports if a folder is given."""
     console = Console()
     console.print(
-        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. The mean of four models:\n"
-        "cells of a few thousand rows, each with a kernel machine, tuned by 5-fold cross-validation.\n",
+        f"localsvm {localsvm.__version__}, SIMD level {localsvm.simd_level()}. The mean of four models,\n"
+        "each of cells of a few thousand rows with a kernel machine, tuned by itself.\n",
         highlight=False,
     )
     outcomes = [_run(data, n_jobs, console) for data in _data_sets(n_rows)]
     console.print(_table(outcomes))
     console.print(
-        "Seconds from kernel to selection are summed over threads. Forest cover: Blackard,\n"
-        "UCI, CC BY 4.0. Toy mixture: Sec. 4 of the paper; its Bayes error is known.",
+        "Seconds from kernel to selection are summed over threads. Forest cover:\n"
+        "Blackard, UCI, CC BY 4.0. Toy mixture: Sec. 4 of the paper; Bayes error known.",
         style="dim",
         highlight=False,
     )
